@@ -122,6 +122,13 @@ import Testing
       return try await accounts.caller(accessToken: login.accessToken)
     }
 
+    /// Returns the token of another login on her phone.
+    func logInAgain() async throws -> String {
+      let id = juliet.id
+      let found = try await parley.read { try $0.user(id) }
+      return try await accounts.logIn(try #require(found), device: "phone", client: nil).accessToken
+    }
+
     /// Her phone connects, and has announced itself.
     func connect(_ caller: Accounts.Caller) async throws -> NIOLoopBound<AppSession> {
       let session = try await loop.executeInContext { [door, loop, reading] in
@@ -208,6 +215,60 @@ import Testing
     #expect(scene.reading.changes.withLock { $0 } == [false, true])
   }
 
+  /// Nobody sends more by closing the connection and opening another one.
+  @Test func aNewSocketOfAUserInDebtIsNotReadEither() async throws {
+    let scene = try await Scene()
+    let caller = try await scene.logIn()
+    let first = try await scene.connect(caller)
+    let bytes = Limits.sendingBytesPerSecond * (Limits.sendingBytesBurstSeconds + 1)
+    try await scene.loop.executeInContext { first.value.charge(stanzas: 0, bytes: bytes) }
+    #expect(scene.reading.changes.withLock { $0 } == [false])
+    try await scene.drop(first)
+    _ = try await scene.connect(caller)
+    #expect(scene.reading.changes.withLock { $0 } == [false, false])
+    await scene.pass(2)
+    #expect(scene.reading.changes.withLock { $0 } == [false, false, true])
+  }
+
+  /// NIO reads what is left at the end of a connection, whether or not it is to be read.
+  @Test func whatIsLeftOfASocketIsNotReadByTheWay() async throws {
+    let scene = try await Scene()
+    let token = try await scene.logInAgain()
+    let channel = NIOAsyncTestingChannel(loop: scene.loop)
+    try await channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).get()
+    let door = scene.door
+    try await scene.loop.executeInContext {
+      try channel.pipeline.syncOperations.addHandler(WebSocketFrameEncoder())
+      try channel.pipeline.syncOperations.addHandler(SocketChannel(channel, door: door, address: "192.0.2.1"))
+    }
+    func send(_ text: String, _ opcode: WebSocketOpcode = .text) async throws {
+      try await channel.writeInbound(WebSocketFrame(fin: true, opcode: opcode, data: ByteBuffer(string: text)))
+    }
+    func answers() async throws -> String {
+      var all = ""
+      while let bytes = try await channel.readOutbound(as: ByteBuffer.self) { all += String(buffer: bytes) }
+      return all
+    }
+    try await send(#"{"id":"1","type":"hello","data":{"token":"\#(token)"}}"#)
+    let id = scene.juliet.id
+    try await scene.until { [parley = scene.parley] in
+      parley.hub.onlineSessions(of: id).contains(where: \.isAvailable)
+    }
+    await scene.loop.run()
+    let filling = String(repeating: "x", count: 65_000)
+    let ping = #"{"id":"fill","type":"ping","data":{"x":"\#(filling)"}}"#
+    let count = Limits.sendingBytesPerSecond * Limits.sendingBytesBurstSeconds / ping.utf8.count + 1
+    for _ in 0..<count { try await send(ping) }
+    #expect(try await answers().components(separatedBy: #""re":"fill""#).count == count + 1)
+    for _ in 0..<2 { try await send(#"{"id":"late","type":"ping"}"#) }
+    #expect(try await answers().contains("late") == false)
+    await scene.pass(1)
+    try await send(#"{"id":"later","type":"ping"}"#)
+    #expect(try await answers().contains(#""re":"later""#))
+    try await send("", .connectionClose)
+    await scene.loop.run()
+  }
+
   /// The end of a connection without a close frame: of its input (the client's process was killed, or it closed TLS), an
   /// end of TLS without `close_notify`, a reset.
   enum Loss: CaseIterable { case input, tls, reset }
@@ -217,8 +278,7 @@ import Testing
     let scene = try await Scene()
     _ = try await scene.logIn()
     let id = scene.juliet.id
-    let found = try await scene.parley.read { try $0.user(id) }
-    let token = try await scene.accounts.logIn(try #require(found), device: "phone", client: nil).accessToken
+    let token = try await scene.logInAgain()
     let channel = NIOAsyncTestingChannel(loop: scene.loop)
     try await channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).get()
     let door = scene.door

@@ -158,6 +158,8 @@ extension AppSession {
       )
     }
     if isForeign { tell(.resync, ResyncBody(reason: .cursorUnknown, cursor: headCursor), cursor: headCursor) }
+    // Another connection of a user in debt is not read either.
+    charge(stanzas: 0, bytes: 0)
     readOn(session)
   }
 

@@ -42,7 +42,7 @@ final class AppSession {
   var pendingHello: PendingHello?
   private var isReadingStopped = false
   /// Whether the user has sent as many bytes as one may, and the socket is not read for a while.
-  private var isHeldBack = false
+  private(set) var isHeldBack = false
   private var helloTimer: Scheduled<Void>?
   private var lagTimer: Scheduled<Void>?
   private var refusals = 0

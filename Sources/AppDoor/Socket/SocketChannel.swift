@@ -16,6 +16,8 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   private var isClosing = false
   private var pinger: RepeatedTask?
   private var lastRead = NIODeadline.now()
+  /// Whether what comes belongs to a read of which a part has come already.
+  private var isWithinRead = false
 
   var eventLoop: any EventLoop { channel.eventLoop }
   var isWritable: Bool { channel.isWritable }
@@ -60,6 +62,11 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
+    // The socket is not read while the user has sent too much. What begins to come all the same is what NIO has read at the end of the
+    // connection, where it takes all that is left, megabytes perhaps. It is lost with the connection: a client that has closed its
+    // end would else have no bound.
+    if session?.isHeldBack == true, !isWithinRead, frame.opcode != .connectionClose { return }
+    isWithinRead = true
     lastRead = .now()
     switch frame.opcode {
     case .text: frame.withUnmaskedBytes { session?.take($0) }
@@ -85,6 +92,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
+    isWithinRead = false
     flush()
     context.fireChannelReadComplete()
   }

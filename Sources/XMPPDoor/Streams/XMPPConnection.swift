@@ -27,7 +27,10 @@ final class XMPPConnection: SessionOutlet {
   private var writer: ElementWriter?
   /// The end of each element in the gathered bytes, for a transport that frames elements.
   private var ends: [Int] = []
-  var session: XMPPSession?
+  var session: XMPPSession? {
+    // Another connection of a user in debt is not read either. What was read up to the login is charged.
+    didSet { charge(stanzas: 0) }
+  }
   /// The user whose keys were looked up last: binding need not look the user up again.
   var known: Party?
   /// The proof of the account's password, until the login is over.
