@@ -62,11 +62,13 @@ package enum ClientAddress {
     address.isIPv6 ? network(ofIPv6: address.bytes) : address.description
   }
 
-  /// The first 64 bits of an IPv6 address of 16 bytes, since one host has 2^64 of the rest; `::ffff:a.b.c.d` is an IPv4 host.
+  /// The first 64 bits of an IPv6 address of 16 bytes, since one host has 2^64 of the rest: four groups, as in `2001:db8:0:1`;
+  /// `::ffff:a.b.c.d` is an IPv4 host.
   static func network(ofIPv6 bytes: [UInt8]) -> String {
     if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] {
       return bytes.suffix(4).map { String($0) }.joined(separator: ".")
     }
-    return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":")
+    let groups = stride(from: 0, to: min(8, bytes.count - 1), by: 2).map { Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]) }
+    return groups.map { String($0, radix: 16) }.joined(separator: ":")
   }
 }
