@@ -17,7 +17,8 @@ TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd 
   mcabber bitlbee finch sendxmpp dino-im xdotool firefox-esr webkit2gtk-driver \
   pulseaudio gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-pulseaudio \
   libvips-tools zbar-tools clamav-daemon lintian dpkg-dev adduser systemd libseccomp2 mandoc man-db zsh fish \
-  prosody prosody-modules lua-unbound lua-dbi-sqlite3 ejabberd postgresql erlang-p1-mysql erlang-p1-pgsql erlang-p1-sqlite3 mariadb-server-core mariadb-client pebble knot knot-dnsutils unbound iproute2 prometheus coturn
+  prosody prosody-modules lua-unbound lua-dbi-sqlite3 ejabberd postgresql erlang-p1-mysql erlang-p1-pgsql erlang-p1-sqlite3 mariadb-server-core mariadb-client pebble knot knot-dnsutils unbound iproute2 prometheus coturn \
+  haproxy nginx libnginx-mod-stream
 # Fonts in which the screenshots look as on people's own machines.
 SCREENSHOT_PACKAGES := chromium-headless-shell libvips-tools fonts-inter fonts-noto-color-emoji fonts-noto-core
 PACKAGE_PACKAGES := dpkg-dev binutils python3 lintian

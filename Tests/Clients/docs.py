@@ -51,6 +51,8 @@ NOT_RUN = {
     ("docs/operations.md", "journalctl -u parley"): "wants systemd as the first process",
     ("docs/operations.md", "ss -ltnp"): "tells of this machine, nothing of Parley",
     ("docs/operations.md", "_xmpp-client._tcp.example.org."): "lines of a DNS zone",
+    ("docs/operations.md", "listen xmpp"): "the configuration of a proxy; the test `proxies` runs HAProxy with it",
+    ("docs/operations.md", "stream {"): "the same of nginx",
     ("docs/operations.md", "components:"): "a part of a configuration; the test `components` has one like it",
     ("docs/operations.md", "2026-01-31T12:00:00.000Z info"): "a line of the log",
     ("docs/operations.md", "Account             Kind"): "the output of a command; the test `sending` reads one like it",
