@@ -1,12 +1,15 @@
 """One network cannot keep others out: 127.0.0.2 opens connections that say nothing, as many as the limit of open files lets it have and
-as many again, at the ports of XMPP and HTTP; others log in, and who is logged in stays. Then no descriptor is left at all.
+as many again, at the ports of XMPP and HTTP; others log in, and who is logged in stays. Then no descriptor is left at all. Programs of the
+server's machine have no pace of handshakes, so those come from machines of a small internet.
 """
 import base64
+import contextlib
 import itertools
 import json
 import os
 import resource
 import socket
+import ssl
 import subprocess
 import threading
 
@@ -14,6 +17,7 @@ import websockets.sync.client
 
 from lib.apps import App
 from lib.harness import BINARY, PASSWORD, PATIENCE, Server, expect, until
+from lib.internet import Internet
 from lib.scrape import Growth, Scrape
 from lib.wire import HEADER, XMPP
 
@@ -22,6 +26,10 @@ FILES, ALL, WITHOUT_LOGIN = 320, 240, 80
 LIMITED = ["prlimit", f"--nofile={FILES}:{FILES}"]
 ATTACKER = "127.0.0.2"
 WAITS = "a connection waits, since it cannot be accepted"
+# `HTTPLimits.handshakesAtOnce`, all of which a server with so many files has places for; and how many of them log in here.
+PEOPLE, LOGINS = 2_000, 100
+MANY_FILES = ["prlimit", "--nofile=16384:16384"]
+DELAYED = "parley_tls_handshakes_delayed_total"
 
 
 def dial(port):
@@ -80,6 +88,12 @@ def run(checks):
         requests(checks, server, neighbour)
         both(checks, server, neighbour)
         without_descriptors(checks, server, neighbour)
+    with Internet("verona", "school", "mantua", "padua") as internet, Elsewhere(internet.machines["verona"]) as server:
+        server.start()
+        server.add_users("juliet")
+        with descriptors(2 * PEOPLE):
+            restart(checks, server, internet.machines["school"])
+        handshakes(checks, server, internet.machines["mantua"], internet.machines["padua"])
 
 
 def said(checks, server):
@@ -185,3 +199,114 @@ def without_descriptors(checks, server, neighbour):
             resource.prlimit(process, resource.RLIMIT_NOFILE, (FILES, FILES))
         expect(Scrape(server)("parley_accept_pauses_total") >= 1, "no pause was counted")
         expect(server.log.text.count(WAITS) == 1, server.tail())
+
+
+class Elsewhere(Server):
+    """A server on a machine of the small internet."""
+
+    def __init__(self, machine):
+        self.host = machine.address
+        super().__init__(
+            wrapper=[*MANY_FILES, *machine.space.enter()], xmpp__host=machine.address, metrics__host=machine.address)
+
+
+@contextlib.contextmanager
+def descriptors(count):
+    """This process may have so many."""
+    before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before, min(count, most)), most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+
+
+def call(machine, server):
+    """A connection from this machine to the port of direct TLS."""
+    with machine.space.here():
+        return socket.create_connection((server.host, server.tls), PATIENCE)
+
+
+class Visitor(XMPP):
+    """A client on another machine."""
+
+    def __init__(self, server, connection, resource="wire"):
+        super().__init__("juliet", server.tls, resource, server.certificate)
+        self.connection = connection
+
+    def dial(self):
+        self.connection.settimeout(PATIENCE)
+        self.socket = ssl.create_default_context(cafile=self.trust).wrap_socket(self.connection, server_hostname="localhost")
+        self.open()
+
+
+def restart(checks, server, school):
+    """The twin of the handshakes. The first bytes of a handshake are the client's; what is bounded by network is counted before them."""
+    with checks.check(f"networks: {PEOPLE:,} connections of one address at once, behind a restart, wait for nothing, and log in"):
+        server.stop()
+        server.start()
+        growth, people = Growth(server), []
+        try:
+            for _ in range(PEOPLE):
+                people.append(call(school, server))
+            until("all are accepted", lambda: Scrape(server)("process_open_fds") > PEOPLE)
+            expect(all(map(is_open, people)), "some were closed")
+            visitors = [Visitor(server, connection, f"pupil{number}") for number, connection in enumerate(people[:LOGINS])]
+            for visitor in visitors:
+                visitor.connect()
+            growth.until("parley_logins_total", LOGINS, result="success")
+            expect(all(map(is_open, people[LOGINS:])), "some were closed for others of their network")
+            growth.until(DELAYED, 0)
+            growth.until("parley_refusals_total", 0, rate="connections")
+            for visitor in visitors:
+                visitor.close()
+        finally:
+            for connection in people:
+                connection.close()
+
+
+def hello():
+    """The first bytes of a client of TLS."""
+    sent = ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()
+
+
+def handshakes(checks, server, attacker, witness):
+    growth, first, held = Growth(server), hello(), []
+
+    def delayed():
+        return Scrape(server)(DELAYED) - growth.before(DELAYED)
+
+    def begin():
+        for connection in [call(attacker, server) for _ in range(100)]:
+            with contextlib.suppress(OSError):
+                connection.sendall(first)
+            yield connection
+
+    try:
+        with checks.check("networks: handshakes that one network begins and leaves by the hundred have to wait, and another one logs in meanwhile"):
+            for _ in range(100):
+                if delayed() >= 100:
+                    break
+                for connection in begin():
+                    connection.close()
+            expect(delayed() >= 100, f"of 10,000 handshakes {delayed()} had to wait")
+            held += begin()
+            person = Visitor(server, call(witness, server))
+            person.connect()
+            person.close()
+            server.log.until("the line", lambda text: any(
+                "TLS handshakes of a network wait" in line and attacker.address in line for line in text.splitlines()))
+            expect(witness.address not in server.log.text, server.tail())
+        with checks.check("networks: a login from the network whose handshakes wait is not refused"):
+            person = Visitor(server, call(attacker, server))
+            person.connect()
+            person.close()
+            growth.until("parley_logins_total", 2, result="success")
+            growth.until("parley_refusals_total", 0, rate="connections")
+    finally:
+        for connection in held:
+            connection.close()
