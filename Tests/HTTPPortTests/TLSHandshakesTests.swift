@@ -16,12 +16,14 @@ import Testing
   }
 
   /// Returns whether the handshake of a new connection has to wait.
-  private func waits(from address: String, _ handshakes: TLSHandshakes) throws -> Bool {
+  ///
+  /// - Parameter client: The address that a proxy names.
+  private func waits(from address: String, as client: String? = nil, _ handshakes: TLSHandshakes) throws -> Bool {
     let channel = EmbeddedChannel()
     let remote = try SocketAddress(ipAddress: address, port: 1)
     try channel.connect(to: remote).wait()
     channel.remoteAddress = remote
-    try handshakes.pace(channel)
+    try handshakes.pace(channel, of: try client.map { try SocketAddress(ipAddress: $0, port: 2) })
     let isHeld = (try? channel.pipeline.syncOperations.handler(type: HandshakeGate.self)) != nil
     _ = try? channel.finish()
     return isHeld
@@ -48,6 +50,17 @@ import Testing
     for _ in 0..<2 * HTTPLimits.handshakesAtOnce {
       #expect(try !waits(from: isOff ? "192.0.2.1" : address, handshakes))
     }
+  }
+
+  @Test func theClientThatAProxyNamesHasThePace() throws {
+    let handshakes = pacing()
+    var waiting = 0
+    for _ in 0..<2 * HTTPLimits.handshakesAtOnce {
+      if try waits(from: "10.1.2.3", as: "192.0.2.1", handshakes) { waiting += 1 }
+    }
+    #expect(waiting > 0)
+    #expect(try !waits(from: "10.1.2.3", as: "192.0.2.2", handshakes))
+    #expect(try !waits(from: "10.1.2.3", as: "10.1.2.3", handshakes))
   }
 
   private final class Leavings: Sendable {
