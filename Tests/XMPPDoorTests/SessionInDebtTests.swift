@@ -12,6 +12,13 @@ import Testing
     "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' "
     + "to='localhost' version='1.0'>"
 
+  /// The number of pauses for bytes.
+  private func pauses(_ network: ServerNetwork) -> Int? {
+    let name = "parley_sending_pauses_total{bound=\"bytes\"} "
+    let lines = network.door.parley.metrics.exposition(Readings()).split(separator: "\n")
+    return lines.first { $0.hasPrefix(name) }.flatMap { Int($0.dropFirst(name.count)) }
+  }
+
   /// A session has one stanza in debt, behind which it is not read. Nobody has one more by another login.
   @Test func aNewSessionOfAUserInDebtIsNotReadEither() async throws {
     let network = try ServerNetwork()
@@ -21,12 +28,7 @@ import Testing
     let juliet = try #require(found.map { Party(id: $0.id, realm: $0.realm, address: $0.address) })
     let budget = stage.parley.sending.budget(of: juliet, from: nil, now: stage.clock.now)
     _ = budget.charge(stanzas: 0, bytes: 1 << 30, now: stage.clock.now)
-    func pauses() -> String? {
-      stage.parley.metrics.exposition(Readings()).split(separator: "\n").first {
-        $0.hasPrefix("parley_sending_pauses_total{bound=\"bytes\"}")
-      }.map { String($0) }
-    }
-    #expect(pauses()?.hasSuffix(" 1") == true)
+    #expect(pauses(network) == 1)
 
     let options = DoorContext.Options(domains: ["localhost"], allowsPlaintext: true, version: "1")
     let door = DoorContext(accounts: stage.accounts, options: options, logger: network.door.logger)
@@ -42,9 +44,30 @@ import Testing
       try await client.send(text)
       #expect(await client.read(to: end).contains(end))
     }
-    #expect(pauses()?.hasSuffix(" 2") == true)
+    #expect(pauses(network) == 2)
     try await client.close()
     await listener.stopAccepting()
+    try await network.end()
+  }
+
+  @Test func aNewStreamOfADomainInDebtIsNotReadEither() async throws {
+    let network = try ServerNetwork()
+    let place = try await network.place()
+    let capulet = ServerSide("capulet.example", network, place: place)
+    let montague = ServerSide("montague.example", network, place: place)
+    try await network.join(capulet, certified: ["capulet.example"])
+    try await network.join(montague, certified: ["montague.example"])
+    let now = network.stage.clock.now
+    let budget = network.door.parley.sending.budget(of: .domain("capulet.example"), now: now)
+    _ = budget.charge(stanzas: 0, bytes: 1 << 40, now: now)
+    #expect(pauses(network) == 1)
+    let peer = try await RawServer(network.group, port: try network.port(of: "montague.example"))
+    try await peer.authenticate()
+    let pair = DomainPair(local: "montague.example", remote: "capulet.example")
+    #expect(await montague.owner.next() == .opened(pair, mayWrite: false, isCertified: true))
+    #expect(pauses(network) == 2)
+    try await peer.close()
+    for side in [capulet, montague] { await side.listener.stopAccepting() }
     try await network.end()
   }
 }

@@ -91,8 +91,8 @@ struct SendingRates: Sendable {
 /// Requests and messages of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for
 /// it. XMPP has none that clients expect: a stanza that has been read is always handled, in the order in which it came
 /// (RFC 6120 10.1), and is charged even where nothing is left. While the account is in debt, the session that has made
-/// the debt is not read, nor is a session of the user that begins, nor a stream of a server or component, nor an app's WebSocket that
-/// has sent too many bytes.
+/// the debt is not read, nor is a stream of a server or component, nor an app's WebSocket that has sent too many bytes. Nor is one
+/// that begins meanwhile, so that nobody has one more stanza, or one more read, by another connection.
 /// Nothing is lost and nothing is refused: TCP holds back what the client sends meanwhile. Only reading pauses. What
 /// others send to the account is still delivered, and acknowledgements (XEP-0198) of what was read before, requests for
 /// them, and pings of the server are still written.

@@ -22,7 +22,10 @@ class RemoteConnection: ChannelInboundHandler {
   /// The bytes that may wait for a peer that reads none; then the connection is closed.
   private let unreadBytesMax: Int
   /// The budget of the peer. A subclass replaces it when the peer has proved who it is.
-  final var sending: SendingBudget
+  final var sending: SendingBudget {
+    // Another stream of an account in debt is not read either.
+    didSet { pause(sending.charge(stanzas: 0, bytes: 0, now: door.parley.clock.now)) }
+  }
   private(set) var context: ChannelHandlerContext?
   private(set) var isOver = false
 
@@ -209,15 +212,18 @@ class RemoteConnection: ChannelInboundHandler {
   /// Charges what was read to the peer, and reads no more while the peer has sent as much as it may.
   private func charge(stanzas: Int) {
     guard stanzas > 0 || uncharged > 0 else { return }
-    let time = sending.charge(stanzas: stanzas, bytes: uncharged, now: door.parley.clock.now)
+    pause(sending.charge(stanzas: stanzas, bytes: uncharged, now: door.parley.clock.now))
     uncharged = 0
-    if let time, !isInDebt {
-      isInDebt = true
-      let me = NIOLoopBound(self, eventLoop: loopContext.loop)
-      loopContext.loop.scheduleTask(in: TimeAmount(time)) {
-        me.value.isInDebt = false
-        me.value.goOn()
-      }
+  }
+
+  /// Reads no more for this time.
+  private func pause(_ time: Duration?) {
+    guard let time, !isInDebt else { return }
+    isInDebt = true
+    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+    loopContext.loop.scheduleTask(in: TimeAmount(time)) {
+      me.value.isInDebt = false
+      me.value.goOn()
     }
   }
 
