@@ -50,6 +50,21 @@ public enum Limits {
   public static let sendingDomainStanzas = Rate(burst: 4_000, perSecond: 2_000)
   public static let sendingDomainBytes = Rate(burst: 4_194_304, perSecond: 1_048_576)
   public static let sendingComponentBytes = Rate(burst: 67_108_864, perSecond: 8_388_608)
+  /// Deliveries to sessions in large rooms (`fanOutMin`) for each stanza that a user may send per second, and the seconds
+  /// whose deliveries may come at once: by default 50,000 a second and 200,000 at once. In a room of 5,000 that is ten
+  /// messages a second of one person, and forty at once; a client that enters 50 rooms of 1,000 again uses 50,000.
+  static let sendingDeliveriesPerStanza = 250
+  static let sendingDeliveriesBurstSeconds = 4
+  /// The same of a domain elsewhere and of a component: one account in the rooms here.
+  public static let sendingDomainDeliveries = Rate(burst: 200_000, perSecond: 50_000)
+  /// Sessions from which on deliveries to all of them are a fan-out: charged to the author if it is a room's, and made in
+  /// slices. The stanzas that one user may send make fewer than 13,000 deliveries a second in a room with fewer.
+  static let fanOutMin = 64
+  /// Deliveries of fan-outs between which a lane serves others: a millisecond, or a few over TLS.
+  static let laneSlice = 256
+  /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. What is
+  /// beyond is delivered at once, and others wait for it.
+  static let laneWaitingMax = 262_144
   /// Bytes of messages of one user that are stored in a day, without files: a million messages, of which the row alone
   /// counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC) ends.
   public static let sendingDayBytes: Int64 = 268_435_456
@@ -195,6 +210,10 @@ public enum Limits {
   public static let occupantsMax = 10_000
   /// Rooms that one session occupies at a time; the next is refused.
   public static let roomsPerSessionMax = 1_000
+  /// Entrances of one user, and changes of nick, in one large room (`fanOutMin`): everybody is told of them. All sessions
+  /// of a user enter twice at once, and a client that loses its connection enters again some seconds later. The next is
+  /// refused with `entrances-too-fast`.
+  static let entranceRate = Rate(burst: 2 * sessionsPerUserMax, perSecond: 1)
   /// Rooms in which one user is a member; the next is refused.
   public static let roomsPerUserMax = 5_000
   /// Occupants above which only moderators, the user themselves and those who have written are shown: presences grow

@@ -19,6 +19,7 @@ struct XMPPService: Service {
   private let settings: Settings
   private let parley: Parley
   private let listener: XMPPListener
+  var lanes: [ObjectIdentifier: Lane] { listener.lanes }
   /// The links to other servers; nil if federation is off.
   let federation: Federation?
   private let trust: PeerCertificates?
@@ -156,16 +157,17 @@ struct XMPPService: Service {
 enum HTTPPorts {
   /// Creates the app door, whose site is one of them.
   static func app(
-    _ settings: Settings, _ accounts: Accounts, _ loops: any EventLoopGroup, _ logger: Logger
+    _ settings: Settings, _ accounts: Accounts, _ loops: any EventLoopGroup, lanes: [ObjectIdentifier: Lane],
+    _ logger: Logger
   ) -> AppDoor {
-    let lanes = Lanes(loops)
-    return AppDoor(
+    AppDoor(
       accounts: accounts,
       settings: AppDoor.Settings(
         version: Version.number, registration: settings.allowsRegistration,
         publicURL: settings.isPublicURLDerived ? nil : settings.publicURL, terms: settings.terms,
         termsURL: settings.termsURL),
-      loops: loops, lane: { lanes[$0] }, nextSessionID: { SessionID(.random(in: .min ... .max)) }, logger: logger)
+      loops: loops, lane: { loop in lanes[ObjectIdentifier(loop)] ?? Lane { body in loop.execute(body) } },
+      nextSessionID: { SessionID(.random(in: .min ... .max)) }, logger: logger)
   }
 
   static func services(
@@ -253,21 +255,4 @@ extension Settings.Endpoint {
   fileprivate func fields(_ key: Key<Int>) -> Logger.Metadata {
     ["key": "\(key.name)", "host": "\(Host.bound(host))", "port": "\(port)"]
   }
-}
-
-/// The lanes of the event loops.
-struct Lanes: Sendable {
-  private let lanes: [ObjectIdentifier: Lane]
-  private let first: Lane
-
-  init(_ loops: any EventLoopGroup) {
-    func lane(_ loop: any EventLoop) -> Lane { Lane { body in loop.execute(body) } }
-    var lanes: [ObjectIdentifier: Lane] = [:]
-    for loop in loops.makeIterator() { lanes[ObjectIdentifier(loop)] = lane(loop) }
-    self.lanes = lanes
-    // For a loop of another group, which the doors never use.
-    self.first = lane(loops.any())
-  }
-
-  subscript(loop: any EventLoop) -> Lane { lanes[ObjectIdentifier(loop)] ?? first }
 }

@@ -85,7 +85,7 @@ public enum Server {
       pushKeys, core.webPushKey, xmpp: xmpp.pushes, content: settings.pushContent, outgoing,
       clock: core.parley.clock, logger)
     let pusher = Pusher(parley: core.parley, route: pushes)
-    let app = HTTPPorts.app(settings, core.accounts, loops, logger)
+    let app = HTTPPorts.app(settings, core.accounts, loops, lanes: xmpp.lanes, logger)
     let invites = InvitePage(accounts: core.accounts, leadsToWebClient: settings.servesWebClient, logger: logger)
     let hookRoute = WebHookRoute(
       trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")

@@ -92,8 +92,8 @@ public enum ReadKind: Int, Series, Sendable {
 public enum RefusingRate: Int, Series {
   case messages, requests, address, events, signals, key, logins, registrations, invitations, passwordChanges, searches
   case guests, codes, codesToAddressHour, codesToAddressDay, secondFactor, tokenLogins, locations, nearby
-  case contactHashes, exports, inbox, connections, strangers, downloads, bytes, dayBytes, newAccounts
-  case registrationProofs
+  case contactHashes, exports, inbox, connections, strangers, downloads, bytes, dayBytes, deliveries, entrances
+  case newAccounts, registrationProofs
   public static let labels = ["rate"]
   public var values: [String] {
     switch self {
@@ -107,7 +107,8 @@ public enum RefusingRate: Int, Series {
     case .newAccounts: ["new-accounts"]
     case .registrationProofs: ["registration-proofs"]
     case .messages, .requests, .address, .events, .signals, .key, .logins, .registrations, .invitations, .searches,
-      .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads, .bytes:
+      .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads, .bytes,
+      .deliveries, .entrances:
       ["\(self)"]
     }
   }
@@ -115,7 +116,7 @@ public enum RefusingRate: Int, Series {
 
 /// The bound that an account has reached, so that it was not read for a while.
 public enum SendingBound: Int, Series {
-  case stanzas, bytes
+  case stanzas, bytes, deliveries
   public static let labels = ["bound"]
 }
 

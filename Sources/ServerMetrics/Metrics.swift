@@ -49,6 +49,10 @@ public final class Metrics: Sendable {
     "parley_event_loop_lag_seconds", "Time by which an event loop was late for a timer, observed every 5 seconds.",
     microseconds: Metrics.latencies)
 
+  public let fanOutPauses = Counter<Single>(
+    "parley_fan_out_pauses_total",
+    "Pauses of an event loop between two slices of what goes to many sessions, in which it serves others.")
+
   // MARK: The store
 
   public let logPosition = Reading<Single>(

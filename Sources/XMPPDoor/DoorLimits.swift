@@ -6,6 +6,10 @@ enum DoorLimits {
   /// The time from the connection to a bound resource; then `connection-timeout`. Slow phones need several round trips
   /// over bad networks.
   static let negotiation: TimeAmount = .seconds(60)
+  /// The time for which an event loop does nothing of a fan-out between two slices of it (`Limits.laneSlice`), unless
+  /// others keep it busy for longer: long enough that the other work of the moment does not take up all of it, and a
+  /// tenth of the time of a slice.
+  static let fanOutPause: TimeAmount = .microseconds(100)
   /// The time from our closing tag to the client's; then the connection is closed.
   static let closing: TimeAmount = .seconds(5)
   /// The time of silence after which a client is asked for a sign of life, and the time it has to answer. Mobile

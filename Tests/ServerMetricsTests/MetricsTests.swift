@@ -104,6 +104,7 @@ import Testing
       histogram parley_commit_seconds
       histogram parley_sync_seconds
       histogram parley_event_loop_lag_seconds
+      counter parley_fan_out_pauses_total
       gauge parley_log_position
       histogram parley_read_seconds kind
       counter parley_retention_removed_total kind

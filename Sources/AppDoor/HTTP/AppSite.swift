@@ -51,7 +51,12 @@ extension AppDoor {
     case (_, nil): try limiters.anonymous.take(address, now: now, telling: rates)
     case (.messages, let user?):
       try parley.sending.budget(of: user, from: address, now: now).take(messages: 1, now: now, telling: rates)
-    case (.requests, let user?): try limiters.others.take(user.id, now: now, telling: rates)
+    case (.requests, let user?):
+      try limiters.others.take(user.id, now: now, telling: rates)
+      // What changes a room may be told to all of it.
+      if operation.method != .get {
+        try parley.sending.budget(of: user, from: address, now: now).take(now: now, telling: rates)
+      }
     }
     var input = try await OperationInput(
       request, context, operation.method, pathParameters: operation.pathParameters, bytesMax: operation.bytesMax,

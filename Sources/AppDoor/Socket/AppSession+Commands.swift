@@ -207,7 +207,8 @@ extension AppSession {
   /// Announces the session's presence, and gets those of others.
   func announce(_ session: OpenSession) {
     session.isAnnounced = true
-    parley.hub.setPresence(session.presence, of: session.handle)
+    let count = parley.hub.setPresence(session.presence, of: session.handle)
+    if count > 0 { session.sending.owe(deliveries: count, now: parley.clock.now) }
   }
 
   /// Updates the presence after a change of the profile: it contains the status and the avatar's hash (XEP-0398 4), as

@@ -5,8 +5,10 @@ import Synchronization
 /// Presence is shown to those who may see it (RFC 6121 4).
 extension Hub {
   /// Sets the availability of a session (RFC 6121 4.2 to 4.5): subscribers and the user's own resources are told; an
-  /// initial presence is answered with those of the contacts' and the user's other resources.
-  public func setPresence(_ presence: Presence, of session: any LiveSession) {
+  /// initial presence is answered with those of the contacts' and the user's other resources. Returns the number of
+  /// deliveries, if they are many (`Limits.fanOutMin`), for `SendingBudget.owe`; otherwise 0.
+  @discardableResult
+  public func setPresence(_ presence: Presence, of session: any LiveSession) -> Int {
     let party = session.party
     let change: (before: OnlineSession, online: Online)? = shard(party.id).users.withLock { users in
       guard let index = users[party.id]?.onlineSessions.firstIndex(where: { $0.session === session }) else {
@@ -18,9 +20,9 @@ extension Hub {
       if !presence.isAvailable { users[party.id]!.onlineSessions[index].directed = [] }
       return (before, users[party.id]!)
     }
-    guard let change else { return }
+    guard let change else { return 0 }
     // An unavailable presence of an unavailable session is not relayed.
-    if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
+    if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return 0 }
     if presence.isAvailable {
       if !change.before.isAvailable { setLastPresence(nil, of: party.id) }
     } else if change.before.isAvailable {
@@ -42,7 +44,9 @@ extension Hub {
     } else if !change.before.isAvailable || change.before.isReturning {
       probe(for: session, online: change.online, into: &batch)
     }
+    let count = batch.fanOutCount
     batch.send()
+    return count
   }
 
   /// Sends the presences of contacts to a session that has just become available (RFC 6121 4.3).
@@ -72,10 +76,12 @@ extension Hub {
   func broadcast(_ presence: Presence, isNews: Bool, online: Online, into batch: inout LaneBatch) {
     let contactSnapshot = online.contactSnapshot
     let subscribers = contactSnapshot.subscribers
-    for subscriber in subscribers {
-      guard let other = self.online(subscriber), !areApart(contactSnapshot, other.contactSnapshot) else { continue }
-      for onlineSession in other.onlineSessions where onlineSession.isAvailable {
-        batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
+    batch.spread(.user(contactSnapshot.user.id), to: subscribers.count) { batch in
+      for subscriber in subscribers {
+        guard let other = self.online(subscriber), !areApart(contactSnapshot, other.contactSnapshot) else { continue }
+        for onlineSession in other.onlineSessions where onlineSession.isAvailable {
+          batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
+        }
       }
     }
     for onlineSession in online.onlineSessions where onlineSession.isAvailable {

@@ -121,13 +121,16 @@ extension Hub {
   ) -> Bool {
     guard let contactSnapshot = self.contactSnapshot(of: party.id) ?? contactSnapshot else { return false }
     var taken = false
-    for user in contactSnapshot.subscribers + [party.id] {
-      guard let other = online(user), user == party.id || !areApart(contactSnapshot, other.contactSnapshot) else {
-        continue
-      }
-      for onlineSession in other.onlineSessions where onlineSession.session.id != session {
-        batch.add(.signal(signal, .direct), to: onlineSession.session)
-        taken = true
+    let subscribers = contactSnapshot.subscribers + [party.id]
+    batch.spread(.user(party.id), to: subscribers.count) { batch in
+      for user in subscribers {
+        guard let other = online(user), user == party.id || !areApart(contactSnapshot, other.contactSnapshot) else {
+          continue
+        }
+        for onlineSession in other.onlineSessions where onlineSession.session.id != session {
+          batch.add(.signal(signal, .direct), to: onlineSession.session)
+          taken = true
+        }
       }
     }
     return taken

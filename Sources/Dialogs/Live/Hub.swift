@@ -189,10 +189,13 @@ public final class Hub: Sendable {
   func announce(_ announcement: Announcement, in realm: RealmID) -> Int {
     var batch = LaneBatch()
     var count = 0
-    for user in users(in: realm) {
-      for onlineSession in onlineSessions(of: user) where onlineSession.isAvailable {
-        batch.add(.signal(.announcement(announcement), .direct), to: onlineSession.session)
-        count += 1
+    let users = users(in: realm)
+    batch.spread(.realm(realm), to: users.count) { batch in
+      for user in users {
+        for onlineSession in onlineSessions(of: user) where onlineSession.isAvailable {
+          batch.add(.signal(.announcement(announcement), .direct), to: onlineSession.session)
+          count += 1
+        }
       }
     }
     batch.send()

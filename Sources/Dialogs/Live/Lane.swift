@@ -5,45 +5,106 @@ import Synchronization
 /// sleeps, 0.3 us when it does not).
 ///
 ///     let lane = Lane { body in loop.execute(body) }
+///
+/// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, are delivered in slices
+/// (`FanOutQueue`). Between two slices the lane does what else there is to do.
 public final class Lane: Sendable {
-  private let mailbox = Mutex<[(any LiveSession, Delivery)]>([])
-  private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+  struct Item: Sendable {
+    let session: any LiveSession
+    let delivery: Delivery
+    /// The fan-out that it belongs to; `nil` if it is of none, or of a small one.
+    var fanOut: FanOut?
+  }
 
-  /// Creates a lane. `schedule` runs its argument on the lane, soon.
-  public init(schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+  private struct FanOuts {
+    var queue = FanOutQueue<any LiveSession, Delivery>()
+    /// Whether a slice is being delivered or scheduled.
+    var isServed = false
+  }
+
+  private let mailbox = Mutex<[Item]>([])
+  // A lock of its own, which the threads that deliver do not wait for.
+  private let fanOuts = Mutex(FanOuts())
+  private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private let pause: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+  /// Creates a lane. `schedule` runs its argument on the lane, soon; `pause` does so after everything that the lane has to
+  /// do by then, such as reading sockets.
+  public init(
+    schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) {
     self.schedule = schedule
+    self.pause = pause
+  }
+
+  /// Creates a lane that has nothing but deliveries to do.
+  public convenience init(schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+    self.init(schedule: schedule, pause: schedule)
   }
 
   /// Runs `body` on the lane, soon.
   public func run(_ body: @escaping @Sendable () -> Void) { schedule(body) }
 
   /// Delivers to sessions of the lane, from any thread.
-  public func deliver(_ deliveries: [(any LiveSession, Delivery)]) {
-    if deliveries.isEmpty { return }
+  func deliver(_ items: [Item]) {
+    if items.isEmpty { return }
     let wake = mailbox.withLock { box in
-      defer { box.append(contentsOf: deliveries) }
+      defer { box.append(contentsOf: items) }
       return box.isEmpty
     }
     if wake { schedule { self.drain() } }
   }
 
   public func deliver(_ delivery: Delivery, to session: any LiveSession) {
-    let wake = mailbox.withLock { box in
-      defer { box.append((session, delivery)) }
-      return box.isEmpty
-    }
-    if wake { schedule { self.drain() } }
+    deliver([Item(session: session, delivery: delivery)])
+  }
+
+  /// Delivers everything that waits, at once; called on the lane when its sessions are about to end.
+  public func finish() {
+    drain()
+    deliver(fanOuts.withLock { $0.queue.take(.max, leaving: 0) })
   }
 
   private func drain() {
-    let batch = mailbox.withLock { box in
+    let arrived = mailbox.withLock { box in
       let taken = box
       box = []
       return taken
     }
-    for (session, delivery) in batch { session.receive(delivery) }
+    let (items, begins): ([Item], Bool) = fanOuts.withLock { fanOuts in
+      // No more than a slice, with nothing before it.
+      if fanOuts.queue.isEmpty, arrived.count <= Limits.laneSlice { return (arrived, false) }
+      let items = arrived.filter { item in
+        !fanOuts.queue.add(item.delivery, to: item.session, item.session.id, of: item.fanOut)
+      }
+      let begins = !fanOuts.isServed && !fanOuts.queue.isEmpty
+      if begins { fanOuts.isServed = true }
+      return (items, begins)
+    }
+    for item in items { item.session.receive(item.delivery) }
     // A session that received several deliveries is told several times that the batch ended; only the first call finds
     // anything to write.
-    for (session, _) in batch { session.batchEnded() }
+    for item in items { item.session.batchEnded() }
+    if begins { serve() }
+  }
+
+  /// Delivers a slice of the fan-outs. The next one follows after a pause.
+  private func serve() {
+    let (turns, goesOn) = fanOuts.withLock { fanOuts in
+      let turns = fanOuts.queue.take(Limits.laneSlice, leaving: Limits.laneWaitingMax)
+      fanOuts.isServed = !fanOuts.queue.isEmpty
+      return (turns, fanOuts.isServed)
+    }
+    deliver(turns)
+    if goesOn { pause { self.serve() } }
+  }
+
+  private func deliver(_ turns: [FanOutQueue<any LiveSession, Delivery>.Turn]) {
+    for turn in turns {
+      turn.target.receive(turn.first)
+      for delivery in turn.rest { turn.target.receive(delivery) }
+      turn.target.batchEnded()
+    }
   }
 }

@@ -137,6 +137,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     for item in effects {
       switch item {
       case .settled(let post, var result):
+        if result.toldNobody { post.charge?.giveBack(now: clock.now) }
         if case .signal = post.intent, !isTaken, case .success(var receipt) = result {
           receipt.isRepeat = true
           result = .success(receipt)
@@ -306,9 +307,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   /// Delivers one entry to all occupants and followers of a room.
   private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
     guard let audience = audiences.audience(of: entry.dialog) else { return }
-    for recipient in audience.occupants.recipients { lanes.add(.entry(entry, .room), to: recipient.session) }
-    for recipient in audience.followers.recipients {
-      lanes.add(.entry(entry, recipient.feed(isSemiAnonymous: entry.isSemiAnonymous)), to: recipient.session)
+    if let room = entry.room { registries.audienceSizes.note(audience.count, in: room) }
+    lanes.spread(.room(entry.dialog), to: audience.count) { lanes in
+      for recipient in audience.occupants.recipients { lanes.add(.entry(entry, .room), to: recipient.session) }
+      for recipient in audience.followers.recipients {
+        lanes.add(.entry(entry, recipient.feed(isSemiAnonymous: entry.isSemiAnonymous)), to: recipient.session)
+      }
     }
   }
 
@@ -325,8 +329,21 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private func overhear(
     _ stanza: RelayedStanza, in room: DialogID, isSemiAnonymous: Bool, into lanes: inout LaneBatch
   ) {
-    for recipient in audiences.audience(of: room)?.followers.recipients ?? [] where recipient.user != stanza.from.id {
-      lanes.add(.signal(.stanza(stanza), recipient.feed(isSemiAnonymous: isSemiAnonymous)), to: recipient.session)
+    guard let audience = audiences.audience(of: room) else { return }
+    lanes.spread(.room(room), to: audience.count) { lanes in
+      for recipient in audience.followers.recipients where recipient.user != stanza.from.id {
+        lanes.add(.signal(.stanza(stanza), recipient.feed(isSemiAnonymous: isSemiAnonymous)), to: recipient.session)
+      }
+    }
+  }
+
+  /// Relays a stanza to the occupants of a room.
+  private func relay(_ stanza: RelayedStanza, in room: DialogID, into lanes: inout LaneBatch) {
+    guard let audience = audiences.audience(of: room) else { return }
+    lanes.spread(.room(room), to: audience.count) { lanes in
+      for recipient in audience.occupants.recipients {
+        lanes.add(.signal(.stanza(stanza), .room), to: recipient.session)
+      }
     }
   }
 
@@ -334,11 +351,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private func end(_ record: Typing.Record, into lanes: inout LaneBatch) {
     guard case .room(let room) = record.place else { return hub.end(record, into: &lanes) }
     let ended = record.ended
-    if record.isOfApp {
-      for recipient in audiences.audience(of: room)?.occupants.recipients ?? [] {
-        lanes.add(.signal(.stanza(ended), .room), to: recipient.session)
-      }
-    }
+    if record.isOfApp { relay(ended, in: room, into: &lanes) }
     overhear(ended, in: room, isSemiAnonymous: record.isSemiAnonymous, into: &lanes)
   }
 
@@ -348,6 +361,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       audiences.addOccupant(session, isModerator: isModerator, in: room)
     case .sessionLeft(let session, let room):
       guard let party = audiences.unseat(session, in: room) else { return }
+      if audiences.audience(of: room) == nil { registries.audienceSizes.forget(room) }
       for record in hub.typing.take(of: party.address, in: room) { end(record, into: &lanes) }
     case .sessionMoved(let old, let session, let room): audiences.replace(from: old, to: session, in: room)
     case .moderates(let isModerator, let user, let room):
@@ -357,26 +371,31 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       audiences.setSeesAddresses(seesAddresses, user: user, in: room)
     case .closed(let room):
       audiences.close(room)
+      registries.audienceSizes.forget(room)
       registries.pushes.forget(room)
     case .occupant(let presence, let except):
-      for recipient in audiences.audience(of: presence.room.dialog)?.occupants.recipients ?? []
-      where recipient.session.id != except {
-        let form: Form =
-          recipient.user == presence.party.id
-          ? .roomOwn : presence.showsAddress || recipient.seesAddresses ? .roomOpen : .room
-        lanes.add(.signal(.occupant(presence), form), to: recipient.session)
+      guard let audience = audiences.audience(of: presence.room.dialog) else { return }
+      registries.audienceSizes.note(audience.count, in: presence.room)
+      lanes.spread(.room(presence.room.dialog), to: audience.count) { lanes in
+        for recipient in audience.occupants.recipients where recipient.session.id != except {
+          let form: Form =
+            recipient.user == presence.party.id
+            ? .roomOwn : presence.showsAddress || recipient.seesAddresses ? .roomOpen : .room
+          lanes.add(.signal(.occupant(presence), form), to: recipient.session)
+        }
       }
     case .shown(let presence, let sessions, let own):
       for session in sessions {
         lanes.add(.signal(.occupant(presence), own ? .roomOwn : presence.showsAddress ? .roomOpen : .room), to: session)
       }
     case .notice(let notice, let showsAddresses, let moderatorsOnly):
-      for recipient in audiences.audience(of: notice.room.dialog)?.occupants.recipients ?? []
-      where recipient.seesAddresses || !moderatorsOnly {
-        // Recipients who may see addresses see them here too.
-        lanes.add(
-          .signal(.notice(notice), recipient.seesAddresses || showsAddresses ? .roomOpen : .room), to: recipient.session
-        )
+      guard let audience = audiences.audience(of: notice.room.dialog) else { return }
+      lanes.spread(.room(notice.room.dialog), to: audience.count) { lanes in
+        for recipient in audience.occupants.recipients where recipient.seesAddresses || !moderatorsOnly {
+          // Recipients who may see addresses see them here too.
+          let form: Form = recipient.seesAddresses || showsAddresses ? .roomOpen : .room
+          lanes.add(.signal(.notice(notice), form), to: recipient.session)
+        }
       }
     case .told(let notice, let sessions):
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
@@ -388,11 +407,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         heard = hub.typing.note(
           stanza, isTyping, at: .room(room), isSemiAnonymous: isSemiAnonymous, now: clock.now)
       }
-      if heard == .everyone || heard == .clients {
-        for recipient in audience.occupants.recipients {
-          lanes.add(.signal(.stanza(stanza), .room), to: recipient.session)
-        }
-      }
+      if heard == .everyone || heard == .clients { relay(stanza, in: room, into: &lanes) }
       if heard == .everyone || heard == .apps {
         overhear(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
       }
@@ -426,6 +441,16 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       where onlineSession.door == .app && onlineSession.session.id == author {
         lanes.add(.entry(entry, .feed), to: onlineSession.session)
       }
+    }
+  }
+}
+
+extension Result<Receipt, Problem> {
+  /// Whether nobody but the author is told of the post: it was refused, or is a repeat.
+  fileprivate var toldNobody: Bool {
+    switch self {
+    case .success(let receipt): receipt.isRepeat
+    case .failure: true
     }
   }
 }

@@ -27,11 +27,12 @@ struct Judge {
   let giveUp: Duration
   let metrics: Metrics
   let sending: SendingBudgets
+  let audienceSizes: AudienceSizes
   private(set) var head: Position
   /// The time of what is judged: now, or the time of a message of the past while it is imported.
   private(set) var time: Timestamp
   /// The time by the clock, which can be set back.
-  private var now: Timestamp
+  private(set) var now: Timestamp
   /// The time of the last entry.
   private(set) var lastTime: Timestamp
   /// The time of the last entry of a conversation and its position, and the head for which they were read.
@@ -110,6 +111,7 @@ struct Judge {
     retention = registries.retention
     metrics = registries.metrics
     sending = registries.sending
+    audienceSizes = registries.audienceSizes
     privileges = hub.privileges
     pubsub = PubsubServices(options, realms.all, registries.administrators)
     callRinging = options.callRinging

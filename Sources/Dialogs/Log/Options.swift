@@ -56,6 +56,7 @@ extension Parley {
     public let administrators: AdministratorRegistry
     public let traces: Traces?
     public let sending: SendingBudgets
+    let audienceSizes = AudienceSizes()
     let announcements: AnnouncementCache
     let contactGroups: ContactGroupRegistry
     package let guests: GuestRegistry

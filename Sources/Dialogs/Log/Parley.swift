@@ -206,7 +206,33 @@ public final class Parley: Sendable {
   /// - Parameter isFromBackend: whether the post is the backend's own, about which it is not asked (`BeforeSendHook`).
   /// - Returns: `false` if the inbox is full or closed: then nothing was queued, and the completion will not be called.
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
-    let post = registries.traces?.begin(post) ?? post
+    var post = registries.traces?.begin(post) ?? post
+    // What a backend posts is not its users' doing.
+    if !isFromBackend, let charge = charge(post) { post = Post(post, charge: charge) }
+    let isQueued = queue(post, isFromBackend: isFromBackend)
+    if !isQueued { post.charge?.giveBack(now: clock.now) }
+    return isQueued
+  }
+
+  /// Charges a post that everybody in a large room is told of to its author's account; `nil` if it is none.
+  private func charge(_ post: Post) -> DeliveryCharge? {
+    guard case .room(let intent) = post.intent, let spread = intent.spread else { return nil }
+    let count = registries.audienceSizes.count(in: spread.room) * spread.times
+    if count == 0 { return nil }
+    let now = clock.now
+    let author = post.author
+    let budget: SendingBudget
+    if author.realm.isRemote {
+      let domain = author.address.domain
+      budget = sending.budget(of: realmTable.isFederated(author.realm) ? .domain(domain) : .component(domain), now: now)
+    } else {
+      let peer: String? = if case .session(let session, _) = post.completion { session.peer } else { nil }
+      budget = sending.budget(of: author, from: peer, now: now)
+    }
+    return DeliveryCharge(count, to: budget, now: now)
+  }
+
+  private func queue(_ post: Post, isFromBackend: Bool) -> Bool {
     if let beforeSend, !inbox.isClosed, let taken = beforeSend.take(post, isFromBackend: isFromBackend) { return taken }
     switch inbox.append(post, canWait: canWait(post)) {
     case .queued(let wake):

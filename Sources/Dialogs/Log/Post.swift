@@ -19,6 +19,8 @@ public final class Post: Sendable {
   let component: RealmID?
   /// The span of the post; `nil` if it is not traced.
   let trace: PostTrace?
+  /// What its author was charged for its deliveries; `nil` if they are few.
+  let charge: DeliveryCharge?
 
   /// Whether it is durable before its outcome is told.
   var isSynced: Bool { if case .work(let work) = intent { work.isSynced } else { true } }
@@ -51,6 +53,7 @@ public final class Post: Sendable {
     self.behalf = behalf
     component = nil
     trace = nil
+    charge = nil
   }
 
   /// Creates the post of the same author under their stored id.
@@ -62,6 +65,7 @@ public final class Post: Sendable {
     behalf = post.behalf
     component = post.component
     trace = post.trace
+    charge = post.charge
   }
 
   /// Creates the post with its span.
@@ -73,6 +77,19 @@ public final class Post: Sendable {
     behalf = post.behalf
     component = post.component
     self.trace = trace
+    charge = post.charge
+  }
+
+  /// Creates the post that was charged.
+  init(_ post: Post, charge: DeliveryCharge) {
+    author = post.author
+    intent = post.intent
+    inbound = post.inbound
+    completion = post.completion
+    behalf = post.behalf
+    component = post.component
+    trace = post.trace
+    self.charge = charge
   }
 
   /// Creates the post with another intent, as a backend has changed or refused it.
@@ -84,6 +101,7 @@ public final class Post: Sendable {
     behalf = post.behalf
     component = nil
     trace = post.trace
+    charge = post.charge
   }
 
   /// Creates the post of a user from that of the component acting on their behalf. A relayed stanza is from the user.
@@ -99,6 +117,7 @@ public final class Post: Sendable {
     behalf = nil
     component = post.author.realm
     trace = post.trace
+    charge = post.charge
   }
 }
 

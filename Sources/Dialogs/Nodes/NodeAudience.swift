@@ -17,14 +17,16 @@ extension Hub {
     var told: Set<SessionID> = []
     add(event, to: onlineSessions(of: event.owner.id), &told, into: &batch)
     if let contactSnapshot, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
-      contactSnapshot.forEachContact(finding: { online($0) }) { contact, other in
-        guard contact.subscription.from else { return }
-        if contact.peer == nil { return addElsewhere(event, to: contact, contactSnapshot, into: &batch) }
-        guard let other,
-          event.configuration.denial(to: people.relation(of: contact.address, contact)) == nil,
-          !isBlocked(other.contactSnapshot, contactSnapshot, event.owner)
-        else { return }
-        add(event, to: other.onlineSessions, &told, into: &batch)
+      batch.spread(.user(event.owner.id), to: contactSnapshot.subscribers.count) { batch in
+        contactSnapshot.forEachContact(finding: { online($0) }) { contact, other in
+          guard contact.subscription.from else { return }
+          if contact.peer == nil { return addElsewhere(event, to: contact, contactSnapshot, into: &batch) }
+          guard let other,
+            event.configuration.denial(to: people.relation(of: contact.address, contact)) == nil,
+            !isBlocked(other.contactSnapshot, contactSnapshot, event.owner)
+          else { return }
+          add(event, to: other.onlineSessions, &told, into: &batch)
+        }
       }
     }
     for subscription in people.subscriptions where !subscription.isPaused {

@@ -42,7 +42,10 @@ public struct SendingPolicy: Hashable, Sendable {
   var rates: SendingRates {
     SendingRates(
       stanzas: Rate(burst: stanzasPerSecond * Limits.sendingStanzasBurstSeconds, perSecond: Double(stanzasPerSecond)),
-      bytes: Rate(burst: bytesPerSecond * Limits.sendingBytesBurstSeconds, perSecond: Double(bytesPerSecond)))
+      bytes: Rate(burst: bytesPerSecond * Limits.sendingBytesBurstSeconds, perSecond: Double(bytesPerSecond)),
+      deliveries: Rate(
+        burst: stanzasPerSecond * Limits.sendingDeliveriesPerStanza * Limits.sendingDeliveriesBurstSeconds,
+        perSecond: Double(stanzasPerSecond * Limits.sendingDeliveriesPerStanza)))
   }
 }
 
@@ -64,15 +67,21 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   func rates(_ policy: SendingPolicy) -> SendingRates {
     switch self {
     case .user: policy.rates
-    case .domain, .peer: SendingRates(stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingDomainBytes)
-    case .component: SendingRates(stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingComponentBytes)
+    case .domain, .peer:
+      SendingRates(
+        stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingDomainBytes,
+        deliveries: Limits.sendingDomainDeliveries)
+    case .component:
+      SendingRates(
+        stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingComponentBytes,
+        deliveries: Limits.sendingDomainDeliveries)
     }
   }
 }
 
 /// An account that has reached a bound of what it may send.
 public struct BoundAccount: Hashable, Sendable {
-  public enum Bound: String, Sendable { case stanzas, bytes, day }
+  public enum Bound: String, Sendable { case stanzas, bytes, deliveries, day }
 
   public let account: SendingAccount
   public let bound: Bound
@@ -83,9 +92,31 @@ public struct BoundAccount: Hashable, Sendable {
 struct SendingRates: Sendable {
   let stanzas: Rate
   let bytes: Rate
+  let deliveries: Rate
 }
 
-/// The amount that one account may still send, in stanzas or messages, and in bytes. All sessions of a user share it, and all streams of
+/// What a post was charged because everybody in a large room is told of it: as many deliveries as the room has sessions.
+/// It is charged when it is posted, so that its author's next stanzas wait, and given back if only few were told.
+final class DeliveryCharge: Sendable {
+  private let budget: SendingBudget
+  private let count: Int
+  private let isGivenBack = Atomic<Bool>(false)
+
+  init(_ count: Int, to budget: SendingBudget, now: Timestamp) {
+    self.budget = budget
+    self.count = count
+    budget.owe(deliveries: count, now: now)
+  }
+
+  /// Gives it back; once, however often it is called, as a batch that fails is judged again.
+  func giveBack(now: Timestamp) {
+    if isGivenBack.exchange(true, ordering: .relaxed) { return }
+    budget.owe(deliveries: -count, now: now)
+  }
+}
+
+/// The amount that one account may still send, in stanzas or messages, in bytes, and in deliveries to the sessions in large
+/// rooms. All sessions of a user share it, and all streams of
 /// a domain, so that one account takes no more of the server over many connections than over one.
 ///
 /// Requests and messages of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for
@@ -122,6 +153,7 @@ public final class SendingBudget: Sendable {
   private struct State {
     var stanzas: TokenBucket
     var bytes: TokenBucket
+    var deliveries: TokenBucket
     /// The bound that was reached last.
     var reached: (bound: BoundAccount.Bound, at: Timestamp)?
   }
@@ -134,7 +166,10 @@ public final class SendingBudget: Sendable {
     self.rates = rates
     self.isUnlimited = isUnlimited
     self.reports = reports
-    state = Mutex(State(stanzas: TokenBucket(rates.stanzas, now: now), bytes: TokenBucket(rates.bytes, now: now)))
+    state = Mutex(
+      State(
+        stanzas: TokenBucket(rates.stanzas, now: now), bytes: TokenBucket(rates.bytes, now: now),
+        deliveries: TokenBucket(rates.deliveries, now: now)))
   }
 
   /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.
@@ -145,18 +180,26 @@ public final class SendingBudget: Sendable {
       state.bytes.owe(rates.bytes, count: bytes, now: now)
       let ofStanzas = state.stanzas.debt(rates.stanzas, now: now) ?? .zero
       let ofBytes = state.bytes.debt(rates.bytes, now: now) ?? .zero
-      let time = max(ofStanzas, ofBytes)
+      let ofDeliveries = state.deliveries.debt(rates.deliveries, now: now) ?? .zero
+      let time = max(ofStanzas, ofBytes, ofDeliveries)
       if time == .zero { return nil }
-      let isOfBytes = ofBytes > ofStanzas
-      state.reached = (bound: isOfBytes ? BoundAccount.Bound.bytes : BoundAccount.Bound.stanzas, at: now)
-      return (time, isOfBytes ? SendingBound.bytes : SendingBound.stanzas)
+      let bound: (BoundAccount.Bound, SendingBound) =
+        time == ofStanzas ? (.stanzas, .stanzas) : time == ofBytes ? (.bytes, .bytes) : (.deliveries, .deliveries)
+      state.reached = (bound: bound.0, at: now)
+      return (time, bound.1)
     }
     guard let (time, bound) = debt else { return nil }
     reports.paused(account, by: bound)
     return min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax)
   }
 
-  /// Takes what a request sends, or refuses it.
+  /// Charges deliveries; a negative number gives back.
+  public func owe(deliveries count: Int, now: Timestamp) {
+    if isUnlimited { return }
+    state.withLock { $0.deliveries.owe(rates.deliveries, count: count, now: now) }
+  }
+
+  /// Takes what a request sends, or refuses it. It refuses everything as long as deliveries are owed.
   ///
   /// - Parameter log: the log that reports the rate's state to the client; a socket has none.
   /// - Throws: `.tooFast`; then nothing is charged.
@@ -164,7 +207,13 @@ public final class SendingBudget: Sendable {
     messages: Int = 0, bytes: Int = 0, now: Timestamp, telling log: RateLog? = nil
   ) throws(Problem) {
     if isUnlimited { return }
-    let found: (ofMessages: Int?, ofBytes: Int?, status: RateLimitStatus?) = state.withLock { state in
+    let found: (ofMessages: Int?, ofBytes: Int?, ofDeliveries: Int?, status: RateLimitStatus?)
+    found = state.withLock { state in
+      let ofDeliveries = state.deliveries.wait(rates.deliveries, count: 0, now: now)
+      if ofDeliveries != nil {
+        state.reached = (bound: BoundAccount.Bound.deliveries, at: now)
+        return (nil, nil, ofDeliveries, nil)
+      }
       let ofMessages = messages == 0 ? nil : state.stanzas.wait(rates.stanzas, count: messages, now: now)
       let ofBytes = bytes == 0 ? nil : state.bytes.wait(rates.bytes, count: bytes, now: now)
       if ofMessages == nil, ofBytes == nil {
@@ -174,7 +223,14 @@ public final class SendingBudget: Sendable {
         state.reached = (bound: ofMessages == nil ? BoundAccount.Bound.bytes : BoundAccount.Bound.stanzas, at: now)
       }
       let isTold = log != nil && messages > 0
-      return (ofMessages, ofBytes, isTold ? state.stanzas.status("messages", rates.stanzas, now: now) : nil)
+      return (ofMessages, ofBytes, nil, isTold ? state.stanzas.status("messages", rates.stanzas, now: now) : nil)
+    }
+    if let wait = found.ofDeliveries {
+      log?.note(RateLimitStatus(policy: "deliveries", remaining: 0, reset: wait), refused: true)
+      reports.refused("deliveries")
+      throw Problem(
+        .tooFast, "deliveries-too-fast", "What you do in large rooms reaches too many at once. Wait a little.",
+        retryAfter: wait)
     }
     if let status = found.status { log?.note(status, refused: found.ofMessages != nil) }
     if let wait = found.ofMessages {
@@ -196,6 +252,7 @@ public final class SendingBudget: Sendable {
     state.withLock { state in
       state.stanzas.whole(rates.stanzas, now: now) < Int(rates.stanzas.perSecond)
         || state.bytes.whole(rates.bytes, now: now) < Int(rates.bytes.perSecond)
+        || state.deliveries.whole(rates.deliveries, now: now) < Int(rates.deliveries.perSecond)
     }
   }
 
@@ -207,7 +264,10 @@ public final class SendingBudget: Sendable {
 
   /// Returns whether the budget is the same as a new one.
   func isFull(now: Timestamp) -> Bool {
-    state.withLock { $0.stanzas.isFull(rates.stanzas, now: now) && $0.bytes.isFull(rates.bytes, now: now) }
+    state.withLock { state in
+      state.stanzas.isFull(rates.stanzas, now: now) && state.bytes.isFull(rates.bytes, now: now)
+        && state.deliveries.isFull(rates.deliveries, now: now)
+    }
   }
 }
 

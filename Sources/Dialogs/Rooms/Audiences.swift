@@ -46,7 +46,8 @@ struct Audiences {
     var occupants = RecipientSet()
     /// The members' app sessions.
     var followers = RecipientSet()
-    var isEmpty: Bool { occupants.recipients.isEmpty && followers.recipients.isEmpty }
+    var count: Int { occupants.recipients.count + followers.recipients.count }
+    var isEmpty: Bool { count == 0 }
   }
 
   private var rooms: [DialogID: Audience] = [:]

@@ -44,6 +44,12 @@ struct RoomCache {
     var full = 64
   }
 
+  /// A user's place in a room.
+  private struct Seat: Hashable {
+    let room: DialogID
+    let user: UserID
+  }
+
   private(set) var states: [DialogID: State] = [:]
   private(set) var numbers: [BareJID: DialogID] = [:]
   /// The last edition given to a state: no two states have the same.
@@ -57,6 +63,8 @@ struct RoomCache {
   private var paces: [DialogID: RoomRate] = [:]
   /// The users' rates of making temporary rooms. A batch that fails does not restore them.
   private var makers: [UserID: TokenBucket] = [:]
+  /// The users' rates of entering each large room.
+  private var entrances: [Seat: TokenBucket] = [:]
   /// The rooms whose last occupant has left, or that became temporary, since `takeLeft`.
   private var left: [DialogID] = []
   /// The number of members, member lists and marks in `states`.
@@ -66,6 +74,7 @@ struct RoomCache {
   private var formerRooms: [SessionID: Set<DialogID>] = [:]
   private var formerLeases: [BareJID: Lease?] = [:]
   private var formerlySaid: [(room: DialogID, user: UserID, time: Timestamp?)] = []
+  private var formerEntrances: [Seat: TokenBucket?] = [:]
 
   // MARK: Rooms
 
@@ -185,6 +194,20 @@ struct RoomCache {
     return makers[user, default: TokenBucket(rate, now: now)].take(rate, now: now)
   }
 
+  /// Counts a user's entrance into a room, or change of nick in it. Returns the seconds to wait; `nil` if the user may do so.
+  mutating func wait(toEnter room: DialogID, as user: UserID, now: Timestamp) -> Int? {
+    let rate = Limits.entranceRate
+    if entrances.count >= Limits.cachedUsersMax {
+      entrances = entrances.filter { entrance in
+        var bucket = entrance.value
+        return !bucket.isFull(rate, now: now)
+      }
+    }
+    let seat = Seat(room: room, user: user)
+    if formerEntrances[seat] == nil { formerEntrances[seat] = .some(entrances[seat]) }
+    return entrances[seat, default: TokenBucket(rate, now: now)].take(rate, now: now)
+  }
+
   mutating func setPresent(_ session: SessionID, in room: DialogID, _ isThere: Bool) {
     let before = roomsBySession[session] ?? []
     if formerRooms[session] == nil { formerRooms[session] = before }
@@ -235,6 +258,7 @@ struct RoomCache {
     formerRooms.removeAll(keepingCapacity: true)
     formerLeases.removeAll(keepingCapacity: true)
     formerlySaid.removeAll(keepingCapacity: true)
+    formerEntrances.removeAll(keepingCapacity: true)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
   }
 
@@ -251,6 +275,8 @@ struct RoomCache {
     formerRooms = [:]
     formerLeases = [:]
     formerlySaid = []
+    for (seat, bucket) in formerEntrances { entrances[seat] = bucket }
+    formerEntrances = [:]
     left = []
     dirty = []
     forget()

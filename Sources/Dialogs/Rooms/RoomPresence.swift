@@ -50,6 +50,7 @@ extension Judge {
       throw Problem.roomFull
     }
     if rooms.rooms(of: session).count >= Limits.roomsPerSessionMax { throw Problem.noRoomsLeft }
+    try pace(author, in: state.room)
 
     let (nick, key) = try self.nick(wishing: (wish, wishKey), of: author, member, beside: companion, in: state)
     try reserve(nick, for: member, in: state)
@@ -69,10 +70,23 @@ extension Judge {
     if nick != entering.nick { codes.append(210) }
     let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
     tell(.sessionEntered(entering.session, isModerator: role == .moderator, state.room.id))
-    if occupant.isShown { tell(.occupant(plainPresence(of: occupant, in: state.room), except: session)) }
+    if occupant.isShown {
+      tell(.occupant(plainPresence(of: occupant, in: state.room), except: session))
+    } else {
+      post.charge?.giveBack(now: now)
+    }
     if comesBack { try comeAll(author, to: state.room.id) }
     let list = try memberList(entering.list, for: member, in: state)
     settle(post, enteredRoom(state.room, others: others, own: own, member: member, list: list))
+  }
+
+  /// Counts an entrance into a large room, or a change of nick there, which everybody in it is told of.
+  private mutating func pace(_ author: Party, in room: Room) throws(Problem) {
+    guard audienceSizes.count(in: .dialog(room.id)) > 0,
+      let seconds = rooms.wait(toEnter: room.id, as: author.id, now: now)
+    else { return }
+    metrics.refusals.add(.entrances)
+    throw Problem.entrances(wait: seconds)
   }
 
   /// Returns the nick of an entering user. A user has one nick, that of their other sessions. Without these it is the
@@ -149,7 +163,9 @@ extension Judge {
     let session = entering.session.id
     guard let key = rooms.occupants(of: state.room.id)?.key(of: session) else { throw Problem.notOccupant }
     let member = try member(post.author.id, in: state)
+    if !present.isShown { post.charge?.giveBack(now: now) }
     if wish.key == key, wish.nick == present.nick || entering.isJoin {
+      if entering.isJoin { try pace(post.author, in: state.room) }
       guard let occupant = rooms.occupy(state.room.id, { $0.show(entering.presence, by: session) }) else {
         throw Problem.notOccupant
       }
@@ -167,6 +183,7 @@ extension Judge {
       return settle(post)
     }
 
+    try pace(post.author, in: state.room)
     guard try isFree(wish, for: post.author.id, in: state) else { throw Problem.nickTaken }
     try reserve(wish.nick, for: member, in: state)
     let leaving = occupantPresence(
@@ -330,6 +347,7 @@ extension Judge {
     guard let session = session(of: post),
       let occupant = rooms.occupy(state.room.id, { $0.show(presence, by: session) })
     else { throw Problem.notOccupant }
+    if !occupant.isShown { post.charge?.giveBack(now: now) }
     broadcast(occupant, in: state.room)
     settle(post)
   }
@@ -367,6 +385,9 @@ extension Judge {
     }
     let state = try find(reference, for: post.author)
     let status = error?.status(showsText: state.room.settings.showsAddresses)
+    if let session, rooms.occupants(of: state.room.id)?.occupant(of: session)?.isShown == false {
+      post.charge?.giveBack(now: now)
+    }
     guard let session,
       leave(state.room, session, presence, isHeard: true, codes: error == nil ? [] : [333], status: status)
     else { throw Problem.notOccupant }

@@ -62,6 +62,12 @@ extension Problem {
   static func slow(_ seconds: Int) -> Problem {
     Problem(.tooFast, "slow-mode", "This room lets you write again in \(seconds) seconds.", retryAfter: seconds)
   }
+  static func entrances(wait seconds: Int) -> Problem {
+    Problem(
+      .tooFast, "entrances-too-fast",
+      "You have entered this room, or changed your nick in it, many times. Try again in \(seconds) seconds.",
+      retryAfter: seconds)
+  }
 
   static func roomsTooFast(_ seconds: Int) -> Problem {
     Problem(

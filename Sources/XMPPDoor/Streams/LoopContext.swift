@@ -26,7 +26,14 @@ final class LoopContext {
     self.loop = loop
     self.metrics = metrics
     let loop = loop
-    lane = Lane { body in loop.execute(body) }
+    // A loop runs the work that is executed on it before it looks at its sockets again, and a timer that is due counts as such
+    // work. A timer that is not due yet lets it look.
+    lane = Lane { body in
+      loop.execute(body)
+    } pause: { body in
+      metrics.fanOutPauses.add()
+      loop.scheduleTask(in: DoorLimits.fanOutPause) { body() }
+    }
   }
 
   func start() {
@@ -63,9 +70,10 @@ final class LoopContext {
     for server in Array(servers.values) { server.tick(now) }
   }
 
-  /// The sizes of the sessions that can be resumed (`SessionArchive.size`).
-  var archivedSizes: [Int] {
-    (allConnections.compactMap(\.session) + suspended.values).compactMap { SessionArchive.size(of: $0) }
+  /// The sizes of the sessions that can be resumed (`SessionArchive.size`), with everything that waited in the lane.
+  func archivedSizes() -> [Int] {
+    lane.finish()
+    return (allConnections.compactMap(\.session) + suspended.values).compactMap { SessionArchive.size(of: $0) }
   }
 
   /// The sessions that are stored, and what is left for others to store.
@@ -77,6 +85,8 @@ final class LoopContext {
   /// Ends every stream. Returns the sessions that can be resumed. Those that are not stored end as lost ones do.
   func shutDown(_ share: ArchiveShare) -> Stopped {
     timer?.cancel()
+    // The sessions are stored with everything that they were to be told.
+    lane.finish()
     var stopped = Stopped(share: share)
     func leave(_ session: XMPPSession) {
       guard let size = SessionArchive.size(of: session) else { return }

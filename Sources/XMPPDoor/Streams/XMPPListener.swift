@@ -24,6 +24,9 @@ public final class XMPPListener: Sendable {
   /// The door's event loops.
   let mounted: [MountedLoop]
   private let loopContexts: [ObjectIdentifier: MountedLoop]
+  /// The lanes of the event loops, which sessions of other doors on the same loops share: a loop has one slice at a time of
+  /// all that goes to many.
+  public var lanes: [ObjectIdentifier: Lane] { loopContexts.mapValues(\.lane) }
   private let channels = Locked<[any Channel]>([])
   /// The streams that are not authenticated yet.
   let unauthenticated: ConnectionBound

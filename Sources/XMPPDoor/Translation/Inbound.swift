@@ -230,7 +230,8 @@ enum Inbound {
           session.presence = presence.isAvailable ? presence : nil
           // XEP-0045 7.14: an unavailable session leaves its rooms.
           if !presence.isAvailable { RoomInbound.leaveAll(session) }
-          session.parley.hub.setPresence(presence, of: session.handle)
+          let count = session.parley.hub.setPresence(presence, of: session.handle)
+          if count > 0 { session.sending.owe(deliveries: count, now: session.parley.clock.now) }
           if isFirst || !presence.isAvailable { PEP.became(isAvailable: presence.isAvailable, session) }
           if presence.isAvailable {
             EntityCapabilities.announced(stanza.element, by: session)

@@ -25,7 +25,7 @@ package struct BoundAccountRow: Codable, Hashable, Sendable {
   package let account: String
   /// `user`, `domain` or `component`.
   package let kind: String
-  /// `stanzas`, `bytes`, or `day` for the bytes of messages that are stored in a day.
+  /// `stanzas`, `bytes`, `deliveries` to sessions in large rooms, or `day` for the bytes of messages that are stored in a day.
   package let bound: String
   /// The last time at which something was held back or refused.
   package let at: String

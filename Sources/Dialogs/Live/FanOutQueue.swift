@@ -1,0 +1,92 @@
+/// The origin of many deliveries at once: the fan-outs of one origin share one part of a lane's work.
+enum FanOut: Hashable, Sendable {
+  case room(DialogID)
+  /// Presences and events of a user, for the user's contacts.
+  case user(UserID)
+  /// Announcements to all users of a realm.
+  case realm(RealmID)
+}
+
+/// The deliveries that wait on a lane because they belong to a large fan-out, as a value. Theory:
+///
+/// Fan-outs are served in slices, and the lane serves others between two slices. The origins take turns, so that a small
+/// fan-out does not wait for all of a large one.
+///
+/// A session has its deliveries in the order in which they were added: while something waits for it, everything further
+/// waits behind that, of whatever origin it is. A session is served completely, so that all of its deliveries are written
+/// together.
+struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
+  /// What waits for one session, in order.
+  struct Turn: Sendable {
+    let target: Target
+    let first: Item
+    var rest: [Item] = []
+  }
+
+  private var turns: [SessionID: Turn] = [:]
+  /// The sessions that wait, by the origin for which each waits first.
+  private var sessions: [FanOut: FIFO<SessionID>] = [:]
+  private var origins = FIFO<FanOut>()
+  /// The number of items that wait.
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  /// Adds an item of a fan-out, or one for a session for which something waits. Returns `false`, and adds nothing, for any
+  /// other item: it need not wait.
+  mutating func add(_ item: Item, to target: Target, _ session: SessionID, of fanOut: FanOut?) -> Bool {
+    if let place = turns.index(forKey: session) {
+      turns.values[place].rest.append(item)
+    } else {
+      guard let fanOut else { return false }
+      turns[session] = Turn(target: target, first: item)
+      if sessions[fanOut] == nil { origins.append(fanOut) }
+      sessions[fanOut, default: FIFO()].append(session)
+    }
+    count += 1
+    return true
+  }
+
+  /// Takes the next slice: what waits for some sessions, with so many items together, or those of the last one more.
+  ///
+  /// - Parameter max: the number of items that may wait further; more are taken at once.
+  mutating func take(_ most: Int, leaving max: Int) -> [Turn] {
+    var taken: [Turn] = []
+    var left = most
+    while left > 0 || count > max, let origin = origins.popFirst() {
+      guard var line = sessions.removeValue(forKey: origin) else { continue }
+      while left > 0 || count > max, let session = line.popFirst() {
+        guard let turn = turns.removeValue(forKey: session) else { continue }
+        left -= 1 + turn.rest.count
+        count -= 1 + turn.rest.count
+        taken.append(turn)
+      }
+      if line.isEmpty { continue }
+      sessions[origin] = line
+      origins.append(origin)
+    }
+    return taken
+  }
+}
+
+/// A queue whose first element is taken in constant time.
+struct FIFO<Element: Sendable>: Sendable {
+  private var elements: [Element] = []
+  private var next = 0
+
+  var isEmpty: Bool { next == elements.count }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func popFirst() -> Element? {
+    if isEmpty { return nil }
+    let element = elements[next]
+    next += 1
+    // What was taken is removed when it is half of the array, so that each element is moved once at most.
+    if 2 * next >= elements.count, next >= 64 || isEmpty {
+      elements.removeFirst(next)
+      next = 0
+    }
+    return element
+  }
+}

@@ -1,0 +1,62 @@
+import Addresses
+import Synchronization
+
+/// The numbers of sessions that hear the large rooms, for all threads: what is posted to such a room is charged to its author
+/// before it is judged (`DeliveryCharge`). The committer notes them with each delivery to all of a room.
+final class AudienceSizes: Sendable {
+  private struct State {
+    var sizes: [DialogID: (count: Int, address: BareJID)] = [:]
+    var rooms: [BareJID: DialogID] = [:]
+  }
+
+  private let state = Mutex(State())
+  // Most servers have no large room: then nobody waits for the lock.
+  private let isEmpty = Atomic<Bool>(true)
+
+  /// Notes the number of sessions in a room; forgets a room that is not large.
+  func note(_ count: Int, in room: RoomName) {
+    if count < Limits.fanOutMin { return forget(room.dialog) }
+    state.withLock { state in
+      state.sizes[room.dialog] = (count, room.address)
+      state.rooms[room.address] = room.dialog
+      isEmpty.store(false, ordering: .relaxed)
+    }
+  }
+
+  func forget(_ room: DialogID) {
+    if isEmpty.load(ordering: .relaxed) { return }
+    state.withLock { state in
+      guard let size = state.sizes.removeValue(forKey: room) else { return }
+      if state.rooms[size.address] == room { state.rooms[size.address] = nil }
+      isEmpty.store(state.sizes.isEmpty, ordering: .relaxed)
+    }
+  }
+
+  /// Returns the number of sessions in a room; 0 if it is not large.
+  func count(in room: RoomReference) -> Int {
+    if isEmpty.load(ordering: .relaxed) { return 0 }
+    return state.withLock { state in
+      switch room {
+      case .dialog(let dialog): return state.sizes[dialog]?.count ?? 0
+      case .address(let address):
+        guard let dialog = state.rooms[address] else { return 0 }
+        return state.sizes[dialog]?.count ?? 0
+      }
+    }
+  }
+}
+
+extension RoomIntent {
+  /// The room in which everybody may be told of the request, and how often; `nil` if few are. The end of a session
+  /// (`vacate`) is none: it was charged when it entered.
+  var spread: (room: RoomReference, times: Int)? {
+    switch self {
+    case .enter(let room, _), .show(let room, _), .exit(let room, _), .say(let room, _), .signal(let room, _),
+      .configure(let room, _), .topic(let room, _, _), .register(let room, _, _), .lose(let room, _):
+      return (room, 1)
+    case .members(let room, let drafts): return (room, drafts.count)
+    case .roles(let room, let drafts): return (room, drafts.count)
+    default: return nil
+    }
+  }
+}
