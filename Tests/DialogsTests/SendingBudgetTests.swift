@@ -23,7 +23,7 @@ import Testing
     Party(id: UserID(number), realm: RealmID(1), address: try BareJID("user\(number)@localhost"))
   }
 
-  /// The pauses so far, by stanzas and by bytes.
+  /// The pauses so far, by stanzas, by bytes and by deliveries.
   private var pauses: [Sample.Value]? { metrics.sendingPauses.samples(Readings())?.map(\.value) }
 
   /// A thousand stanzas at once, then two hundred a second. Each beyond them is handled and pauses reading.
@@ -31,7 +31,7 @@ import Testing
     let budget = budgets().budget(of: try user(1), from: nil, now: time(0))
     for _ in 0..<1_000 { #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == nil) }
     #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == .milliseconds(100))
-    #expect(pauses == [.number(1), .number(0)])
+    #expect(pauses == [.number(1), .number(0), .number(0)])
     // After the pause there are twenty less the one that was owed.
     for _ in 0..<19 { #expect(budget.charge(stanzas: 1, bytes: 0, now: time(100)) == nil) }
     #expect(budget.charge(stanzas: 1, bytes: 0, now: time(100)) == .milliseconds(100))
@@ -46,7 +46,7 @@ import Testing
     let budget = budgets(bytes: 1_000).budget(of: try user(1), from: nil, now: time(0))
     #expect(budget.charge(stanzas: 1, bytes: 8_000, now: time(0)) == nil)
     #expect(budget.charge(stanzas: 1, bytes: 250, now: time(0)) == .milliseconds(250))
-    #expect(pauses == [.number(0), .number(1)])
+    #expect(pauses == [.number(0), .number(1), .number(0)])
     #expect(budget.charge(stanzas: 0, bytes: 0, now: time(250)) == nil)
     // However much is owed, a connection is read again before it counts as silent.
     #expect(budget.charge(stanzas: 1, bytes: 1_000_000, now: time(250)) == .seconds(30))
@@ -100,6 +100,52 @@ import Testing
     try budget.take(bytes: 100, now: time(2_100))
   }
 
+  /// Deliveries are known once something was posted, so they pause what comes behind it; what gives them back ends the debt.
+  @Test func deliveriesBeyondTheBurstPauseReadingAndRefuseRequests() throws {
+    let budgets = budgets(bytes: 1 << 30)
+    let budget = budgets.budget(of: try user(1), from: nil, now: time(0))
+    for _ in 0..<40 { _ = DeliveryCharge(5_000, to: budget, now: time(0)) }
+    #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
+    try budget.take(messages: 1, bytes: 1, now: time(0))
+    let last = DeliveryCharge(25_000, to: budget, now: time(0))
+    #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == .milliseconds(500))
+    #expect(pauses == [.number(0), .number(0), .number(1)])
+    let log = RateLog()
+    for (messages, bytes) in [(1, 0), (0, 1), (0, 0)] {
+      let problem = #expect(throws: Problem.self) {
+        try budget.take(messages: messages, bytes: bytes, now: time(0), telling: log)
+      }
+      #expect(problem?.code == "deliveries-too-fast" && problem?.retryAfter == 1)
+    }
+    #expect(log.tightest == RateLimitStatus(policy: "deliveries", remaining: 0, reset: 1))
+    let account = BoundAccount(account: budget.account, bound: .deliveries, at: time(0))
+    #expect(budgets.bound(now: time(1)) == [account])
+    #expect(budget.mayHoldInput(now: time(0)))
+    last.giveBack(now: time(0))
+    last.giveBack(now: time(0))
+    #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
+    budget.owe(deliveries: 1, now: time(0))
+    #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == .milliseconds(100))
+    // 50,000 a second, and 200,000 in the end.
+    #expect(!budget.isFull(now: time(4_000)))
+    #expect(budget.isFull(now: time(4_001)))
+  }
+
+  /// A user's deliveries follow the stanzas that the operator has set; a domain elsewhere has those of a user here.
+  @Test func deliveriesOfAnAccountHaveItsRate() throws {
+    let fast = budgets(stanzas: 2_000, bytes: 1 << 30).budget(of: try user(1), from: nil, now: time(0))
+    fast.owe(deliveries: 2_000_000, now: time(0))
+    #expect(fast.charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
+    let budgets = budgets()
+    for account in [SendingAccount.domain("mantua.example"), .component("irc.localhost"), .peer("192.0.2.1")] {
+      let budget = budgets.budget(of: account, now: time(0))
+      budget.owe(deliveries: 200_000, now: time(0))
+      #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
+      budget.owe(deliveries: 50_000, now: time(0))
+      #expect(budget.charge(stanzas: 1, bytes: 0, now: time(0)) == .seconds(1))
+    }
+  }
+
   @Test func allSessionsOfAUserShareOneBudget() throws {
     let budgets = budgets()
     let (romeo, juliet) = (try user(1), try user(2))
@@ -146,6 +192,7 @@ import Testing
       budgets.budget(of: .component("mantua.example"), now: time(0)),
     ]
     for budget in unbound {
+      budget.owe(deliveries: 1_000_000_000, now: time(0))
       #expect(budget.charge(stanzas: 1_000_000, bytes: 1 << 40, now: time(0)) == nil)
       try budget.take(messages: 1, bytes: 1_000, now: time(0))
       #expect(!budget.mayHoldInput(now: time(0)))

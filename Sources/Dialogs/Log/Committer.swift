@@ -361,7 +361,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       audiences.addOccupant(session, isModerator: isModerator, in: room)
     case .sessionLeft(let session, let room):
       guard let party = audiences.unseat(session, in: room) else { return }
-      if audiences.audience(of: room) == nil { registries.audienceSizes.forget(room) }
+      if (audiences.audience(of: room)?.count ?? 0) < Limits.fanOutMin { registries.audienceSizes.forget(room) }
       for record in hub.typing.take(of: party.address, in: room) { end(record, into: &lanes) }
     case .sessionMoved(let old, let session, let room): audiences.replace(from: old, to: session, in: room)
     case .moderates(let isModerator, let user, let room):

@@ -1,0 +1,143 @@
+import Addresses
+import Synchronization
+import Testing
+
+@testable import Dialogs
+
+/// A lane serves others between two slices of what goes to many.
+@Suite struct LaneTests {
+  /// An event loop that runs by hand.
+  private final class Loop: Sendable {
+    private let executed = Mutex<[@Sendable () -> Void]>([])
+    private let paused = Mutex<[@Sendable () -> Void]>([])
+
+    var pauses: Int { paused.withLock { $0.count } }
+
+    func lane() -> Lane {
+      Lane { [self] body in
+        executed.withLock { $0.append(body) }
+      } pause: { [self] body in
+        paused.withLock { $0.append(body) }
+      }
+    }
+
+    func run() { Self.run(executed) }
+    func endPauses() { Self.run(paused) }
+
+    private static func run(_ bodies: borrowing Mutex<[@Sendable () -> Void]>) {
+      let taken = bodies.withLock { bodies in
+        defer { bodies = [] }
+        return bodies
+      }
+      for body in taken { body() }
+    }
+  }
+
+  private final class Notes: Sendable {
+    private let lines = Mutex<[String]>([])
+    func note(_ line: String) { lines.withLock { $0.append(line) } }
+    /// Returns the lines since the last call.
+    func taken() -> [String] {
+      lines.withLock { lines in
+        defer { lines = [] }
+        return lines
+      }
+    }
+  }
+
+  private final class Listener: LiveSession {
+    let id: SessionID
+    let party: Party
+    let lane: Lane
+    private let notes: Notes
+
+    init(_ number: UInt64, _ lane: Lane, _ notes: Notes) {
+      id = SessionID(number)
+      party = Party(id: UserID(Int64(number)), realm: RealmID(1), address: .nowhere)
+      (self.lane, self.notes) = (lane, notes)
+    }
+
+    func receive(_ delivery: Delivery) {
+      guard case .outcome(let token, _) = delivery else { return }
+      notes.note("\(id.number): \(token)")
+    }
+    func batchEnded() { notes.note("\(id.number) written") }
+  }
+
+  private func delivery(_ token: UInt64) -> Delivery { .outcome(token: token, .failure(.storage)) }
+
+  private func spread(_ token: UInt64, to sessions: [Listener]) {
+    var batch = LaneBatch()
+    batch.spread(.room(DialogID(1)), to: sessions.count) { batch in
+      for session in sessions { batch.add(delivery(token), to: session) }
+    }
+    batch.send()
+  }
+
+  private func lines(_ numbers: ClosedRange<Int>, _ tokens: UInt64...) -> [String] {
+    numbers.flatMap { number in tokens.map { "\(number): \($0)" } + ["\(number) written"] }
+  }
+
+  @Test func othersAreServedBetweenTwoSlices() {
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane()
+    let sessions = (1...600).map { Listener($0, lane, notes) }
+    let outsider = Listener(1_000, lane, notes)
+    spread(1, to: sessions)
+    lane.deliver(delivery(7), to: outsider)
+    loop.run()
+    #expect(notes.taken() == ["1000: 7", "1000 written"] + lines(1...256, 1))
+    #expect(loop.pauses == 1)
+
+    // In the pause others are served at once; who still waits is served in order.
+    lane.deliver(delivery(8), to: outsider)
+    lane.deliver(delivery(8), to: sessions[599])
+    lane.deliver(delivery(8), to: sessions[0])
+    loop.run()
+    #expect(notes.taken() == ["1000: 8", "1: 8", "1000 written", "1 written"])
+    spread(2, to: sessions)
+    loop.run()
+    #expect(notes.taken() == [])
+    #expect(loop.pauses == 1)
+
+    // 128 sessions have two each, which are written together.
+    loop.endPauses()
+    #expect(notes.taken() == lines(257...384, 1, 2))
+    loop.endPauses()
+    #expect(notes.taken() == lines(385...512, 1, 2))
+    loop.endPauses()
+    #expect(notes.taken() == lines(513...599, 1, 2) + lines(600...600, 1, 8, 2) + lines(1...79, 2))
+    loop.endPauses()
+    #expect(notes.taken() == lines(80...256, 2))
+    #expect(loop.pauses == 0)
+  }
+
+  /// A fan-out that is no more than a slice is not held back, nor is one of few.
+  @Test func aSliceIsDeliveredAtOnce() {
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane()
+    let sessions = (1...256).map { Listener($0, lane, notes) }
+    spread(1, to: sessions)
+    loop.run()
+    #expect(Set(notes.taken()) == Set(lines(1...256, 1)))
+    for token: UInt64 in 2...11 { spread(token, to: Array(sessions[0..<63])) }
+    loop.run()
+    #expect(notes.taken().filter { !$0.hasSuffix("written") }.count == 630)
+    #expect(loop.pauses == 0)
+  }
+
+  @Test func everythingIsDeliveredAtTheEnd() {
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane()
+    let sessions = (1...600).map { Listener($0, lane, notes) }
+    spread(1, to: sessions)
+    loop.run()
+    _ = notes.taken()
+    lane.deliver(delivery(2), to: sessions[599])
+    lane.finish()
+    #expect(notes.taken() == lines(257...599, 1) + lines(600...600, 1, 2))
+    loop.endPauses()
+    loop.run()
+    #expect(notes.taken() == [])
+  }
+}

@@ -1,0 +1,141 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import Testing
+
+@testable import Dialogs
+
+/// What everybody in a large room is told of is charged to its author, and what changes who is there has a pace.
+@Suite struct RoomDeliveryTests {
+  /// 250 deliveries a second and 1,000 at once.
+  private var slow: SendingPolicy {
+    var policy = SendingPolicy()
+    policy.stanzasPerSecond = 1
+    return policy
+  }
+
+  /// A room with so many sessions of as many users, of whom the first is its owner.
+  private func largeRoom(
+    of count: Int, on stage: Stage, _ name: String = "verona"
+  ) async throws -> (room: RoomName, sessions: [RecordingSession]) {
+    let people = try await [stage.user("owner-of-\(name)")] + stage.crowd(count - 1, "\(name)-")
+    let room = try await stage.room(name, by: people[0], .open)
+    let sessions = people.map { RecordingSession($0) }
+    for session in sessions { try await stage.enter(room, session) }
+    for session in sessions { _ = session.taken() }
+    return (room, sessions)
+  }
+
+  private func budget(_ session: RecordingSession, on stage: Stage) -> SendingBudget {
+    stage.parley.sending.budget(of: session.party, from: nil, now: stage.clock.now)
+  }
+
+  @Test func aMessageIsChargedByTheSessionsInTheRoom() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let (owner, other) = (sessions[0], sessions[1])
+    for number in 0..<10 { try await stage.say("\(number)", in: room, by: owner) }
+    #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+    // By its id as well as by its address.
+    try await stage.say("ten", in: room, by: owner.party)
+    #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(400))
+    // Nothing of it was held back, and nobody else pays for it.
+    #expect(sessions[99].effects().count == 11)
+    #expect(budget(other, on: stage).isFull(now: stage.clock.now))
+    // A change of two people's affiliations is told twice.
+    let drafts = sessions[2...3].map { MemberDraft(address: $0.party.address, affiliation: .member) }
+    try await stage.act(.members(.address(room.address), drafts), by: owner)
+    #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(1_200))
+  }
+
+  @Test func aSmallRoomIsNotCharged() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: Limits.fanOutMin - 1, on: stage)
+    for number in 0..<20 { try await stage.say("\(number)", in: room, by: sessions[0]) }
+    #expect(budget(sessions[0], on: stage).isFull(now: stage.clock.now))
+  }
+
+  @Test func aRoomThatHasBecomeSmallIsNotCharged() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: Limits.fanOutMin, on: stage)
+    try await stage.say("one", in: room, by: sessions[0])
+    #expect(!budget(sessions[0], on: stage).isFull(now: stage.clock.now))
+    try await stage.act(.exit(.address(room.address), nil), by: sessions[1])
+    stage.clock.set(stage.clock.now.milliseconds + 4_000)
+    try await stage.say("two", in: room, by: sessions[0])
+    #expect(budget(sessions[0], on: stage).isFull(now: stage.clock.now))
+  }
+
+  @Test func whatNobodyIsToldOfIsGivenBack() async throws {
+    let stage = try Stage(sending: slow)
+    // One more than are shown.
+    let (room, sessions) = try await largeRoom(of: Limits.shownOccupantsMax + 1, on: stage)
+    let (owner, hidden) = (sessions[0], sessions[Limits.shownOccupantsMax])
+    let away = stage.presence(hidden)
+    try await stage.act(.show(.address(room.address), away), by: hidden)
+    #expect(budget(hidden, on: stage).isFull(now: stage.clock.now))
+    // A repeat, a refusal, and what a commit fails with.
+    let key = RepeatKey(rule: .xmpp, id: "one", bodyHash: 1)
+    try await stage.say("one", in: room, by: owner, key: key)
+    for _ in 0..<20 { try await stage.say("one", in: room, by: owner, key: key) }
+    let stranger = RecordingSession(try await stage.user("stranger"))
+    #expect(try await problem { try await stage.say("one", in: room, by: stranger) } != nil)
+    #expect(budget(stranger, on: stage).isFull(now: stage.clock.now))
+    try await stage.failing(.say(.address(room.address), stage.draft("two")), by: owner)
+    #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+    stage.clock.set(stage.clock.now.milliseconds + 799)
+    #expect(!budget(owner, on: stage).isFull(now: stage.clock.now))
+    stage.clock.set(stage.clock.now.milliseconds + 1)
+    #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
+    // Who speaks is shown.
+    try await stage.say("three", in: room, by: hidden)
+    try await stage.act(.show(.address(room.address), away), by: hidden)
+    stage.clock.set(stage.clock.now.milliseconds + 1_607)
+    #expect(!budget(hidden, on: stage).isFull(now: stage.clock.now))
+    stage.clock.set(stage.clock.now.milliseconds + 1)
+    #expect(budget(hidden, on: stage).isFull(now: stage.clock.now))
+  }
+
+  /// All devices of a user enter twice; a nick changes as often, and then once a second.
+  @Test func changesOfNickInALargeRoomHaveAPace() async throws {
+    let stage = try Stage()
+    let (room, sessions) = try await largeRoom(of: Limits.fanOutMin, on: stage)
+    let (owner, other) = (sessions[0], sessions[1])
+    for number in 0..<64 { try await stage.enter(room, owner, "nick\(number)", isJoin: false) }
+    let refused = try await problem { try await stage.enter(room, owner, "nick64", isJoin: false) }
+    #expect(refused?.code == "entrances-too-fast" && refused?.retryAfter == 1)
+    #expect(try await stage.nicks(room, for: other.party).contains("nick63"))
+    // Presence is no entrance.
+    try await stage.act(.show(.address(room.address), stage.presence(owner)), by: owner)
+    // Nobody else waits for it, and neither does the owner in another room.
+    try await stage.enter(room, other, "another", isJoin: false)
+    let (hall, _) = try await largeRoom(of: Limits.fanOutMin, on: stage, "hall")
+    try await stage.enter(hall, owner)
+    let entering = try await problem { try await stage.enter(room, RecordingSession(owner.party), "nick63") }
+    #expect(entering?.code == "entrances-too-fast")
+    stage.clock.set(stage.clock.now.milliseconds + 1_000)
+    try await stage.enter(room, RecordingSession(owner.party), "nick63")
+  }
+
+  @Test func aSmallRoomHasNoPace() async throws {
+    let stage = try Stage()
+    let (room, sessions) = try await largeRoom(of: 3, on: stage)
+    for number in 0..<200 { try await stage.enter(room, sessions[0], "nick\(number)", isJoin: false) }
+    #expect(try await stage.nicks(room, for: sessions[1].party).contains("nick199"))
+  }
+
+  /// A batch that fails is judged again; each entrance counts once.
+  @Test func anEntranceIsCountedOnceHoweverOftenItIsJudged() async throws {
+    let stage = try Stage()
+    let (room, sessions) = try await largeRoom(of: Limits.fanOutMin, on: stage)
+    let owner = sessions[0]
+    for number in 0..<62 { try await stage.enter(room, owner, "nick\(number)", isJoin: false) }
+    try await stage.together(owner.party) {
+      stage.submit(.enter(.address(room.address), stage.entering(owner, "nick62", isJoin: false)), by: owner)
+      stage.submitPoison(owner)
+    }
+    try await stage.enter(room, owner, "nick63", isJoin: false)
+    #expect(
+      try await problem { try await stage.enter(room, owner, "nick64", isJoin: false) }?.code == "entrances-too-fast")
+  }
+}
