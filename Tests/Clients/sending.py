@@ -237,8 +237,75 @@ def good(checks):
                 expect(found == block, f"block {number} is another one")
 
 
+MUC, HALL = "http://jabber.org/protocol/muc", "hall@conference.localhost"
+# Accounts whose affiliation one request changes; sessions of each of four users in the room, so that it is a large one
+# (`Limits.fanOutMin`); changes of nick, of which `Limits.entranceRate` lets 64 through at once.
+CROWD, DEVICES_IN, NICKS = 120, 16, 100
+
+
+def enter(client, nick):
+    client.send(f"<presence to='{HALL}/{nick}'><x xmlns='{MUC}'><history maxstanzas='0'/></x></presence>")
+    return client.stanza(lambda s: s.get("from") == f"{HALL}/{nick}", "own presence")
+
+
+def is_change(stanza):
+    """An occupant's own change of nick, or what is said instead."""
+    codes = {status.get("code") for status in stanza.iter(f"{{{MUC}#user}}status")}
+    return stanza.get("type") == "error" or {"110", "303"} <= codes
+
+
+def rooms(checks):
+    """With 10 stanzas a second, 10,000 deliveries at once and 2,500 a second."""
+    people = ["juliet", "nurse", "mercutio", "benvolio"]
+    with Server(sending__stanzas_per_second=10).start() as server:
+        server.add_users("romeo", "paris", *people, *(f"extra{number}" for number in range(CROWD)))
+        romeo, paris = Client(server, "romeo", "wire"), Client(server, "paris", "wire")
+        enter(romeo, "romeo")
+        expect(romeo.ask(f"<query xmlns='{MUC}#owner'><x xmlns='jabber:x:data' type='submit'/></query>", to=HALL).get("type") == "result",
+               "the room was not made")
+        crowd = [Client(server, name, f"device{number}") for name in people for number in range(DEVICES_IN)]
+        for client in crowd + [paris]:
+            enter(client, client.name)
+        app = App(server, "romeo")
+        dialog, growth, answers, changes = app.dialog("juliet"), Growth(server), [], 0
+        with checks.check("sending: what everybody in a large room is told of is charged to its author, and the app is told when to go on"):
+            while not any(status == 429 for status, _ in answers) and changes < 20:
+                affiliation = ("member", "none")[changes % 2]
+                items = "".join(f"<item affiliation='{affiliation}' jid='extra{number}@localhost'/>" for number in range(CROWD))
+                expect(romeo.ask(f"<query xmlns='{MUC}#admin'>{items}</query>", to=HALL).get("type") == "result", "not changed")
+                changes += 1
+                answers.append(app.call("POST", f"/v1/dialogs/{dialog}/messages", {
+                    "clientId": f"c{changes}", "content": {"type": "text", "text": "But soft"}}))
+            status, problem = answers[-1]
+            expect((status, problem["code"]) == (429, "deliveries-too-fast") and problem["retryAfter"] >= 1, f"{answers}")
+            expect(changes >= 2 and all(status == 201 for status, _ in answers[:-1]), f"{answers}")
+            growth.until("parley_refusals_total", 1, rate="deliveries")
+        with checks.check("sending: who has told a large room too much is read more slowly, and everybody hears it once and in order"):
+            for number in range(3):
+                romeo.send(f"<message type='groupchat' to='{HALL}'><body>{number}</body></message>")
+            for client in [romeo, paris] + crowd:
+                found = gather(client, 3)
+                expect(found == ["0", "1", "2"], f"{client.name}/{client.resource}: {found}")
+            growth.until(PAUSES, bound="deliveries")
+            growth.until(PAUSES, 0, bound="stanzas")
+            listed = json.loads(server.command("sending", "--json"))
+            expect([(row["account"], row["bound"]) for row in listed] == [("romeo@localhost", "deliveries")], f"{listed}")
+        with checks.check("sending: changes of nick in a large room have a pace"):
+            growth = Growth(server)
+            paris.send("".join(f"<presence to='{HALL}/paris{number}'/>" for number in range(NICKS)))
+            seen = [paris.stanza(is_change, f"change {number}") for number in range(NICKS)]
+            errors = [stanza.find("{jabber:client}error") for stanza in seen if stanza.get("type") == "error"]
+            # The entrance was one.
+            expect(0 < len(errors) <= NICKS - 63, f"{len(errors)} of {NICKS} were refused")
+            expect(all(error.get("type") == "wait" for error in errors), f"{[error.attrib for error in errors]}")
+            growth.until("parley_refusals_total", len(errors), rate="entrances")
+        for client in [romeo, paris] + crowd:
+            client.close()
+
+
 def run(checks):
     good(checks)
+    rooms(checks)
     day(checks)
     with Server(
             sending__stanzas_per_second=STANZAS, sending__bytes_per_second=BYTES, sending__unlimited="bot@localhost").start() as server:

@@ -19,6 +19,7 @@ extension Judge {
     receipt.entry = last
     receipt.room = state.room
     receipt.isRepeat = last == nil && bans.isEmpty && lifted.isEmpty
+    if last == nil { post.charge?.giveBack(now: now) }
     settle(post, receipt)
   }
 

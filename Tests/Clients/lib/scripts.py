@@ -95,7 +95,7 @@ SCRIPTS = [
     Script("compliance"),
     Script("lag", seconds=40, cores=0.6, once="what it finds is lost, doubled or out of order"),
     Script("stops", seconds=40, cores=0.6, once="what it finds is lost, doubled or out of order"),
-    Script("sending", seconds=50),
+    Script("sending", seconds=70),
     Script("vanishing"),
     Script("arrivals", seconds=70, cores=2, alone="it keeps both processors busy, and its clients give up after a minute of silence", once="what it finds is lost, doubled or out of order"),
     Script("faults", seconds=35, cores=0.2, once="it decides how the server ends"),
