@@ -73,7 +73,7 @@ class FederatedServer(Server):
         space = self.partner.machine.space if self.archive == "pgsql" else self.lab.internet.space
         return subprocess.run(space.enter(*command, "--domain", self.partner.domain), stdout=subprocess.PIPE, text=True)
 
-    def restart(self):
+    def restart(self, paced=False):
         self.partner.stop()
         self.start()
 

@@ -41,6 +41,7 @@ def log(text):
 class Server:
     """One variant, in its own run directory under `base`."""
 
+    paced = False
     security = []  # options of xload without which it lets nobody in
 
     def __init__(self, name, base, cpu, binary):
@@ -76,14 +77,16 @@ class Server:
             raise SystemExit("%s cannot be measured: it did not start; the reason is above, or in %s" % (self.name, directory))
         return int(done.stdout.split()[-1])
 
-    def start(self, fresh=False):
+    def start(self, fresh=False, paced=False):
+        """`paced` keeps Parley's bounds of what one user may send."""
+        self.paced = paced
         more = ["--fresh"] if fresh else []
         if self.archive == "pgsql" and self.database is None:
             self.database = self._launch("postgres", self.dir + "-postgres", 25432, *more)
         if self.archive:
             more += ["--archive", self.archive]
         if self.script == "parley":
-            more += ["--binary", self.binary]
+            more += ["--binary", self.binary] + (["--paced"] if paced else [])
         self.pid = self._launch(self.script, self.dir, self.port, "--http", str(self.http), *more)
 
     def prepare(self, users, groups):
@@ -167,9 +170,9 @@ class Server:
                 rows -= count
         self.start()
 
-    def restart(self):
+    def restart(self, paced=False):
         self._end(self.pid)
-        self.start()
+        self.start(paced=paced)
 
     def stop(self):
         self._end(self.pid)
