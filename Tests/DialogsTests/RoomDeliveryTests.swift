@@ -42,10 +42,10 @@ import Testing
     // Nothing of it was held back, and nobody else pays for it.
     #expect(sessions[99].effects().count == 11)
     #expect(budget(other, on: stage).isFull(now: stage.clock.now))
-    // A change of two people's affiliations is told twice.
-    let drafts = sessions[2...3].map { MemberDraft(address: $0.party.address, affiliation: .member) }
+    // A change of two people's affiliations is told twice, with an entry and a notice.
+    let drafts = sessions[2...3].map { MemberDraft(address: $0.party.address, affiliation: Affiliation.member) }
     try await stage.act(.members(.address(room.address), drafts), by: owner)
-    #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(1_200))
+    #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(2_000))
   }
 
   @Test func aSmallRoomIsNotCharged() async throws {

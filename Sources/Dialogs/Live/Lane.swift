@@ -75,8 +75,10 @@ public final class Lane: Sendable {
     let (items, begins): ([Item], Bool) = fanOuts.withLock { fanOuts in
       // No more than a slice, with nothing before it.
       if fanOuts.queue.isEmpty, arrived.count <= Limits.laneSlice { return (arrived, false) }
-      let items = arrived.filter { item in
-        !fanOuts.queue.add(item.delivery, to: item.session, item.session.id, of: item.fanOut)
+      var items: [Item] = []
+      for item in arrived
+      where !fanOuts.queue.add(item.delivery, to: item.session, item.session.id, of: item.fanOut) {
+        items.append(item)
       }
       let begins = !fanOuts.isServed && !fanOuts.queue.isEmpty
       if begins { fanOuts.isServed = true }

@@ -137,7 +137,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     for item in effects {
       switch item {
       case .settled(let post, var result):
-        if result.toldNobody { post.charge?.giveBack(now: clock.now) }
+        if let charge = post.charge, result.toldNobody(of: post.intent) { charge.giveBack(now: clock.now) }
         if case .signal = post.intent, !isTaken, case .success(var receipt) = result {
           receipt.isRepeat = true
           result = .success(receipt)
@@ -308,6 +308,11 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
     guard let audience = audiences.audience(of: entry.dialog) else { return }
     if let room = entry.room { registries.audienceSizes.note(audience.count, in: room) }
+    if audience.count >= Limits.fanOutMin, case .message(let message) = entry.fact, message.traits.contains(.part) {
+      // A message with several files was charged as one.
+      registries.sending.budget(ofAuthor: entry.author, from: nil, in: judge.realms, now: clock.now)
+        .owe(deliveries: audience.count, now: clock.now)
+    }
     lanes.spread(.room(entry.dialog), to: audience.count) { lanes in
       for recipient in audience.occupants.recipients { lanes.add(.entry(entry, .room), to: recipient.session) }
       for recipient in audience.followers.recipients {
@@ -446,12 +451,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 }
 
 extension Result<Receipt, Problem> {
-  /// Whether nobody but the author is told of the post: it was refused, or is a repeat.
-  fileprivate var toldNobody: Bool {
-    switch self {
-    case .success(let receipt): receipt.isRepeat
-    case .failure: true
-    }
+  /// Returns whether nobody but the author is told of the post: it was refused, or is a message once more. Of other
+  /// repeats somebody may be told.
+  fileprivate func toldNobody(of intent: Intent) -> Bool {
+    guard case .success(let receipt) = self else { return true }
+    guard case .room(.say) = intent else { return false }
+    return receipt.isRepeat
   }
 }
 

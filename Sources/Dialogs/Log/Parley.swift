@@ -220,16 +220,9 @@ public final class Parley: Sendable {
     let count = registries.audienceSizes.count(in: spread.room) * spread.times
     if count == 0 { return nil }
     let now = clock.now
-    let author = post.author
-    let budget: SendingBudget
-    if author.realm.isRemote {
-      let domain = author.address.domain
-      budget = sending.budget(of: realmTable.isFederated(author.realm) ? .domain(domain) : .component(domain), now: now)
-    } else {
-      let peer: String? = if case .session(let session, _) = post.completion { session.peer } else { nil }
-      budget = sending.budget(of: author, from: peer, now: now)
-    }
-    return DeliveryCharge(count, to: budget, now: now)
+    let peer: String? = if case .session(let session, _) = post.completion { session.peer } else { nil }
+    return DeliveryCharge(
+      count, to: sending.budget(ofAuthor: post.author, from: peer, in: realmTable, now: now), now: now)
   }
 
   private func queue(_ post: Post, isFromBackend: Bool) -> Bool {

@@ -299,6 +299,13 @@ public final class SendingBudgets: Sendable {
     return budget(of: account, now: now)
   }
 
+  /// Returns the budget that an author's posts are charged to: that of a user here, of a domain elsewhere, or of a component.
+  func budget(ofAuthor author: Party, from peer: String?, in realms: RealmTable, now: Timestamp) -> SendingBudget {
+    guard author.realm.isRemote else { return budget(of: author, from: peer, now: now) }
+    let domain = author.address.domain
+    return budget(of: realms.isFederated(author.realm) ? .domain(domain) : .component(domain), now: now)
+  }
+
   private func unlimited(_ account: SendingAccount, now: Timestamp) -> SendingBudget {
     SendingBudget(account, account.rates(policy), isUnlimited: true, reports, now: now)
   }

@@ -52,9 +52,11 @@ extension RoomIntent {
   var spread: (room: RoomReference, times: Int)? {
     switch self {
     case .enter(let room, _), .show(let room, _), .exit(let room, _), .say(let room, _), .signal(let room, _),
-      .configure(let room, _), .topic(let room, _, _), .register(let room, _, _), .lose(let room, _):
+      .marker(let room, _), .configure(let room, _), .topic(let room, _, _), .register(let room, _, _),
+      .lose(let room, _):
       return (room, 1)
-    case .members(let room, let drafts): return (room, drafts.count)
+    // An entry for each person, and a presence or a notice.
+    case .members(let room, let drafts): return (room, 2 * drafts.count)
     case .roles(let room, let drafts): return (room, drafts.count)
     default: return nil
     }

@@ -1,4 +1,5 @@
 import Addresses
+import ServerMetrics
 
 /// Presence in a room: entering, changing nick and availability, leaving (XEP-0045 7.2, 7.6, 7.7, 7.14).
 extension Judge {

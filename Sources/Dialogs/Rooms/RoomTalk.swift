@@ -371,6 +371,7 @@ extension Judge {
     let reader = post.author
     let (state, _) = try findAsMember(reference, for: reader)
     let told = !draft.isPrivate && state.room.memberCount <= Limits.markersToldMax
+    if !told { post.charge?.giveBack(now: now) }
     if let stanza = draft.stanza, told, session(of: post) != nil {
       try checkSeat(post, in: state, isXMPP: true)
       // The stanza is relayed unchanged to the occupants and not archived. As it may contain anything, it requires
