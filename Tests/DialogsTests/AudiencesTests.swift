@@ -49,6 +49,39 @@ import Testing
     }
   }
 
+  /// Each lane has its own recipients: those of a session that has left are closed up.
+  @Test func recipientsAreKeptByLane() {
+    let lanes = [Lane { $0() }, Lane { $0() }]
+    final class Listener: LiveSession {
+      let id: SessionID
+      let party: Party
+      let lane: Lane
+      init(_ number: Int, _ lane: Lane) {
+        id = SessionID(UInt64(number))
+        party = Party(id: UserID(Int64(number % 3)), realm: RealmID(1), address: .nowhere)
+        self.lane = lane
+      }
+      func receive(_ delivery: Delivery) {}
+      func batchEnded() {}
+    }
+    let sessions = (0..<6).map { Listener($0, lanes[$0 % 2]) }
+    var hearing = Audiences.RecipientSet()
+    for session in sessions + sessions {
+      hearing.put(Audiences.Recipient(session: session, user: session.party.id, seesAddresses: false))
+    }
+    func numbers() -> [[UInt64]] { hearing.lanes.map { lane in lane.recipients.map { $0.session.id.number } } }
+    #expect(numbers() == [[0, 2, 4], [1, 3, 5]])
+    #expect(hearing.lanes[0].lane === lanes[0] && hearing.lanes[1].lane === lanes[1])
+    #expect(hearing.remove(SessionID(0))?.session.id == SessionID(0))
+    #expect(hearing.remove(SessionID(0)) == nil)
+    #expect(numbers() == [[4, 2], [1, 3, 5]])
+    #expect(hearing.remove(SessionID(2))?.session.id == SessionID(2))
+    #expect(hearing.count == 4)
+    hearing.setSeesAddresses(true, user: UserID(1))
+    #expect(hearing.recipients.filter(\.seesAddresses).map(\.session.id.number) == [4, 1])
+    #expect(hearing.sessions(of: UserID(1)) == [SessionID(4), SessionID(1)])
+  }
+
   @Test func aModeratorIsOneWithAllSeatsAndAfterAResumption() {
     var audiences = Audiences()
     let second = RecordingSession(people[0].party)

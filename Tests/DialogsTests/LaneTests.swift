@@ -66,10 +66,14 @@ import Testing
 
   private func delivery(_ token: UInt64) -> Delivery { .outcome(token: token, .failure(.storage)) }
 
-  private func spread(_ token: UInt64, to sessions: [Listener]) {
+  private func spread(_ token: UInt64, to sessions: [Listener], except left: SessionID? = nil) {
+    var hearing = Audiences.RecipientSet()
+    for session in sessions {
+      hearing.put(Audiences.Recipient(session: session, user: session.party.id, seesAddresses: false))
+    }
     var batch = LaneBatch()
-    batch.spread(.room(DialogID(1)), to: sessions.count) { batch in
-      for session in sessions { batch.add(delivery(token), to: session) }
+    batch.spread(DialogID(1), to: hearing, of: sessions.count) { [delivery = delivery(token)] recipient in
+      recipient.session.id == left ? nil : delivery
     }
     batch.send()
   }
@@ -124,6 +128,37 @@ import Testing
     loop.run()
     #expect(notes.taken().filter { !$0.hasSuffix("written") }.count == 630)
     #expect(loop.pauses == 0)
+  }
+
+  @Test func notEverybodyGetsOneOfAFanOut() {
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane()
+    let sessions = (1...300).map { Listener($0, lane, notes) }
+    spread(1, to: sessions, except: SessionID(7))
+    loop.run()
+    #expect(notes.taken() == lines(1...6, 1) + lines(8...257, 1))
+    loop.endPauses()
+    #expect(notes.taken() == lines(258...300, 1))
+    spread(2, to: Array(sessions[0..<10]), except: SessionID(7))
+    loop.run()
+    #expect(notes.taken().filter { !$0.hasSuffix("written") } == [1, 2, 3, 4, 5, 6, 8, 9, 10].map { "\($0): 2" })
+  }
+
+  /// What a user shows to many contacts is a fan-out as well.
+  @Test func presenceToManyIsDeliveredInSlices() {
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane()
+    let sessions = (1...300).map { Listener($0, lane, notes) }
+    var batch = LaneBatch()
+    batch.spread(.user(UserID(1)), to: sessions.count) { batch in
+      for session in sessions { batch.add(delivery(1), to: session) }
+    }
+    #expect(batch.fanOutCount == 300)
+    batch.send()
+    loop.run()
+    #expect(notes.taken() == lines(1...256, 1))
+    loop.endPauses()
+    #expect(notes.taken() == lines(257...300, 1))
   }
 
   @Test func everythingIsDeliveredAtTheEnd() {

@@ -9,11 +9,35 @@ import Synchronization
 /// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, are delivered in slices
 /// (`FanOutQueue`). Between two slices the lane does what else there is to do.
 public final class Lane: Sendable {
-  struct Item: Sendable {
-    let session: any LiveSession
-    let delivery: Delivery
-    /// The fan-out that it belongs to; `nil` if it is of none, or of a small one.
-    var fanOut: FanOut?
+  /// What is delivered. The fan-out is the one that it belongs to; `nil` if it is of none, or of a small one.
+  enum Item: Sendable {
+    case one(any LiveSession, Delivery, of: FanOut?)
+    /// A delivery of its own for each, or none.
+    case many([Audiences.Recipient], of: FanOut?, @Sendable (Audiences.Recipient) -> Delivery?)
+
+    var count: Int {
+      switch self {
+      case .one: 1
+      case .many(let recipients, _, _): recipients.count
+      }
+    }
+
+    func deliver() {
+      switch self {
+      case .one(let session, let delivery, _): session.receive(delivery)
+      case .many(let recipients, _, let make):
+        for recipient in recipients {
+          if let delivery = make(recipient) { recipient.session.receive(delivery) }
+        }
+      }
+    }
+
+    func batchEnded() {
+      switch self {
+      case .one(let session, _, _): session.batchEnded()
+      case .many(let recipients, _, _): for recipient in recipients { recipient.session.batchEnded() }
+      }
+    }
   }
 
   private struct FanOuts {
@@ -57,7 +81,7 @@ public final class Lane: Sendable {
   }
 
   public func deliver(_ delivery: Delivery, to session: any LiveSession) {
-    deliver([Item(session: session, delivery: delivery)])
+    deliver([.one(session, delivery, of: nil)])
   }
 
   /// Delivers everything that waits, at once; called on the lane when its sessions are about to end.
@@ -72,22 +96,33 @@ public final class Lane: Sendable {
       box = []
       return taken
     }
+    // No more than a slice, with nothing before it.
+    let isSlice = arrived.reduce(0) { $0 + $1.count } <= Limits.laneSlice
     let (items, begins): ([Item], Bool) = fanOuts.withLock { fanOuts in
-      // No more than a slice, with nothing before it.
-      if fanOuts.queue.isEmpty, arrived.count <= Limits.laneSlice { return (arrived, false) }
+      if isSlice, fanOuts.queue.isEmpty { return (arrived, false) }
       var items: [Item] = []
-      for item in arrived
-      where !fanOuts.queue.add(item.delivery, to: item.session, item.session.id, of: item.fanOut) {
-        items.append(item)
+      for item in arrived {
+        switch item {
+        case .one(let session, let delivery, let fanOut):
+          if !fanOuts.queue.add(delivery, to: session, session.id, of: fanOut) { items.append(item) }
+        case .many(let recipients, let fanOut, let make):
+          for recipient in recipients {
+            guard let delivery = make(recipient) else { continue }
+            let session = recipient.session
+            if !fanOuts.queue.add(delivery, to: session, session.id, of: fanOut) {
+              items.append(.one(session, delivery, of: nil))
+            }
+          }
+        }
       }
       let begins = !fanOuts.isServed && !fanOuts.queue.isEmpty
       if begins { fanOuts.isServed = true }
       return (items, begins)
     }
-    for item in items { item.session.receive(item.delivery) }
+    for item in items { item.deliver() }
     // A session that received several deliveries is told several times that the batch ended; only the first call finds
     // anything to write.
-    for item in items { item.session.batchEnded() }
+    for item in items { item.batchEnded() }
     if begins { serve() }
   }
 

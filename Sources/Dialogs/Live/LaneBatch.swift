@@ -7,9 +7,11 @@ struct LaneBatch {
   private(set) var fanOutCount = 0
 
   mutating func add(_ delivery: Delivery, to session: any LiveSession) {
-    let lane = session.lane
-    let item = Lane.Item(session: session, delivery: delivery, fanOut: fanOut)
     if fanOut != nil { fanOutCount += 1 }
+    add(.one(session, delivery, of: fanOut), on: session.lane)
+  }
+
+  private mutating func add(_ item: Lane.Item, on lane: Lane) {
     // There are as many lanes as cores: a scan beats a dictionary.
     for index in lanes.indices where lanes[index].lane === lane {
       lanes[index].items.append(item)
@@ -23,6 +25,18 @@ struct LaneBatch {
     fanOut = count >= Limits.fanOutMin ? origin : nil
     add(&self)
     fanOut = nil
+  }
+
+  /// Adds deliveries to some of those who hear a room, which are so many together: what `make` returns for each, on the
+  /// lane, or none.
+  mutating func spread(
+    _ room: DialogID, to recipients: Audiences.RecipientSet, of count: Int,
+    _ make: @escaping @Sendable (Audiences.Recipient) -> Delivery?
+  ) {
+    let fanOut: FanOut? = count >= Limits.fanOutMin ? .room(room) : nil
+    for (lane, recipients) in recipients.lanes where !recipients.isEmpty {
+      add(.many(recipients, of: fanOut, make), on: lane)
+    }
   }
 
   consuming func send() {

@@ -313,11 +313,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       registries.sending.budget(ofAuthor: entry.author, from: nil, in: judge.realms, now: clock.now)
         .owe(deliveries: audience.count, now: clock.now)
     }
-    lanes.spread(.room(entry.dialog), to: audience.count) { lanes in
-      for recipient in audience.occupants.recipients { lanes.add(.entry(entry, .room), to: recipient.session) }
-      for recipient in audience.followers.recipients {
-        lanes.add(.entry(entry, recipient.feed(isSemiAnonymous: entry.isSemiAnonymous)), to: recipient.session)
-      }
+    lanes.spread(entry.dialog, to: audience.occupants, of: audience.count) { _ in .entry(entry, .room) }
+    lanes.spread(entry.dialog, to: audience.followers, of: audience.count) { recipient in
+      .entry(entry, recipient.feed(isSemiAnonymous: entry.isSemiAnonymous))
     }
   }
 
@@ -335,21 +333,16 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     _ stanza: RelayedStanza, in room: DialogID, isSemiAnonymous: Bool, into lanes: inout LaneBatch
   ) {
     guard let audience = audiences.audience(of: room) else { return }
-    lanes.spread(.room(room), to: audience.count) { lanes in
-      for recipient in audience.followers.recipients where recipient.user != stanza.from.id {
-        lanes.add(.signal(.stanza(stanza), recipient.feed(isSemiAnonymous: isSemiAnonymous)), to: recipient.session)
-      }
+    lanes.spread(room, to: audience.followers, of: audience.count) { recipient in
+      recipient.user == stanza.from.id
+        ? nil : .signal(.stanza(stanza), recipient.feed(isSemiAnonymous: isSemiAnonymous))
     }
   }
 
   /// Relays a stanza to the occupants of a room.
   private func relay(_ stanza: RelayedStanza, in room: DialogID, into lanes: inout LaneBatch) {
     guard let audience = audiences.audience(of: room) else { return }
-    lanes.spread(.room(room), to: audience.count) { lanes in
-      for recipient in audience.occupants.recipients {
-        lanes.add(.signal(.stanza(stanza), .room), to: recipient.session)
-      }
-    }
+    lanes.spread(room, to: audience.occupants, of: audience.count) { _ in .signal(.stanza(stanza), .room) }
   }
 
   /// Tells those of the end of typing who were told of its beginning, as far as they are the core's to tell (`Typing`).
@@ -381,13 +374,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     case .occupant(let presence, let except):
       guard let audience = audiences.audience(of: presence.room.dialog) else { return }
       registries.audienceSizes.note(audience.count, in: presence.room)
-      lanes.spread(.room(presence.room.dialog), to: audience.count) { lanes in
-        for recipient in audience.occupants.recipients where recipient.session.id != except {
-          let form: Form =
-            recipient.user == presence.party.id
-            ? .roomOwn : presence.showsAddress || recipient.seesAddresses ? .roomOpen : .room
-          lanes.add(.signal(.occupant(presence), form), to: recipient.session)
-        }
+      lanes.spread(presence.room.dialog, to: audience.occupants, of: audience.count) { recipient in
+        if recipient.session.id == except { return nil }
+        let form: Form =
+          recipient.user == presence.party.id
+          ? .roomOwn : presence.showsAddress || recipient.seesAddresses ? .roomOpen : .room
+        return .signal(.occupant(presence), form)
       }
     case .shown(let presence, let sessions, let own):
       for session in sessions {
@@ -395,12 +387,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       }
     case .notice(let notice, let showsAddresses, let moderatorsOnly):
       guard let audience = audiences.audience(of: notice.room.dialog) else { return }
-      lanes.spread(.room(notice.room.dialog), to: audience.count) { lanes in
-        for recipient in audience.occupants.recipients where recipient.seesAddresses || !moderatorsOnly {
-          // Recipients who may see addresses see them here too.
-          let form: Form = recipient.seesAddresses || showsAddresses ? .roomOpen : .room
-          lanes.add(.signal(.notice(notice), form), to: recipient.session)
-        }
+      lanes.spread(notice.room.dialog, to: audience.occupants, of: audience.count) { recipient in
+        if moderatorsOnly, !recipient.seesAddresses { return nil }
+        // Recipients who may see addresses see them here too.
+        return .signal(.notice(notice), recipient.seesAddresses || showsAddresses ? .roomOpen : .room)
       }
     case .told(let notice, let sessions):
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
@@ -408,7 +398,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       guard let audience = audiences.audience(of: room) else { return }
       var heard = Typing.Audience.everyone
       // An XMPP client's typing is of interest to followers alone.
-      if let isTyping = stanza.typing, stanza.isTypingOfApp || !audience.followers.recipients.isEmpty {
+      if let isTyping = stanza.typing, stanza.isTypingOfApp || audience.followers.count > 0 {
         heard = hub.typing.note(
           stanza, isTyping, at: .room(room), isSemiAnonymous: isSemiAnonymous, now: clock.now)
       }

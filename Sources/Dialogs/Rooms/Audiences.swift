@@ -2,7 +2,7 @@
 /// audiences change only with the committer's effects, in the order of the log, so that an entry reaches exactly those
 /// who were present when it was committed. Confined to the committer's thread.
 struct Audiences {
-  struct Recipient {
+  struct Recipient: Sendable {
     var session: any LiveSession
     let user: UserID
     /// Whether the recipient sees the occupants' addresses in a semi-anonymous room: for occupants, whether they are
@@ -14,31 +14,49 @@ struct Audiences {
     func feed(isSemiAnonymous: Bool) -> Form { isSemiAnonymous && !seesAddresses ? .feedAnonymized : .feed }
   }
 
-  /// A set of recipients without order, with constant-time access by session.
+  /// A set of recipients without order, with constant-time access by session. Those of a lane are one array: the committer
+  /// hands it over, and the lane makes a delivery for each, so that a message costs the committer the same in a room of
+  /// two and of five thousand.
   struct RecipientSet {
-    private(set) var recipients: [Recipient] = []
-    private var places: [SessionID: Int] = [:]
+    private(set) var lanes: [(lane: Lane, recipients: [Recipient])] = []
+    private var places: [SessionID: (lane: Int, index: Int)] = [:]
+
+    var count: Int { places.count }
+    var recipients: [Recipient] { lanes.flatMap { $0.recipients } }
 
     mutating func put(_ recipient: Recipient) {
       if let place = places[recipient.session.id] {
-        recipients[place] = recipient
-      } else {
-        places[recipient.session.id] = recipients.count
-        recipients.append(recipient)
+        lanes[place.lane].recipients[place.index] = recipient
+        return
       }
+      let lane = recipient.session.lane
+      let known = lanes.firstIndex { $0.lane === lane }
+      if known == nil { lanes.append((lane, [])) }
+      let place = known ?? lanes.count - 1
+      places[recipient.session.id] = (place, lanes[place].recipients.count)
+      lanes[place].recipients.append(recipient)
     }
 
     @discardableResult
     mutating func remove(_ session: SessionID) -> Recipient? {
       guard let place = places.removeValue(forKey: session) else { return nil }
-      recipients.swapAt(place, recipients.count - 1)
-      let gone = recipients.removeLast()
-      if place < recipients.count { places[recipients[place].session.id] = place }
+      let last = lanes[place.lane].recipients.count - 1
+      lanes[place.lane].recipients.swapAt(place.index, last)
+      let gone = lanes[place.lane].recipients.removeLast()
+      if place.index < last { places[lanes[place.lane].recipients[place.index].session.id] = place }
       return gone
     }
 
     mutating func setSeesAddresses(_ sees: Bool, user: UserID) {
-      for place in recipients.indices where recipients[place].user == user { recipients[place].seesAddresses = sees }
+      for lane in lanes.indices {
+        for index in lanes[lane].recipients.indices where lanes[lane].recipients[index].user == user {
+          lanes[lane].recipients[index].seesAddresses = sees
+        }
+      }
+    }
+
+    func sessions(of user: UserID) -> [SessionID] {
+      lanes.flatMap { lane in lane.recipients.lazy.filter { $0.user == user }.map(\.session.id) }
     }
   }
 
@@ -46,7 +64,7 @@ struct Audiences {
     var occupants = RecipientSet()
     /// The members' app sessions.
     var followers = RecipientSet()
-    var count: Int { occupants.recipients.count + followers.recipients.count }
+    var count: Int { occupants.count + followers.count }
     var isEmpty: Bool { count == 0 }
   }
 
@@ -83,9 +101,9 @@ struct Audiences {
   }
 
   mutating func unfollow(_ room: DialogID, by user: UserID) {
-    for recipient in rooms[room]?.followers.recipients ?? [] where recipient.user == user {
-      rooms[room]?.followers.remove(recipient.session.id)
-      followed[recipient.session.id]?.remove(room)
+    for session in rooms[room]?.followers.sessions(of: user) ?? [] {
+      rooms[room]?.followers.remove(session)
+      followed[session]?.remove(room)
     }
     drop(room)
   }
