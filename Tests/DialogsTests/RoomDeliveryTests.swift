@@ -48,6 +48,24 @@ import Testing
     #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(2_000))
   }
 
+  /// So is what a user's contacts are told.
+  @Test func aProfileIsChargedByThoseWhoSeeIt() async throws {
+    let stage = try Stage(sending: slow)
+    let juliet = try await stage.user("juliet")
+    for friend in try await stage.crowd(Limits.fanOutMin) {
+      try await stage.parley.post(.link(friend.address, name: nil, groups: nil, mutual: true), by: juliet)
+    }
+    let session = try await stage.session(juliet, "balcony")
+    for number in 0..<15 {
+      try await stage.parley.post(.profile(ProfileDraft(displayName: "Juliet \(number)")), by: juliet)
+    }
+    #expect(budget(session, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+    for number in 15..<17 {
+      try await stage.parley.post(.profile(ProfileDraft(displayName: "Juliet \(number)")), by: juliet)
+    }
+    #expect(budget(session, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(352))
+  }
+
   @Test func aSmallRoomIsNotCharged() async throws {
     let stage = try Stage(sending: slow)
     let (room, sessions) = try await largeRoom(of: Limits.fanOutMin - 1, on: stage)
@@ -115,6 +133,15 @@ import Testing
     #expect(entering?.code == "entrances-too-fast")
     stage.clock.set(stage.clock.now.milliseconds + 1_000)
     try await stage.enter(room, RecordingSession(owner.party), "nick63")
+  }
+
+  @Test func whoIsNotBoundHasNoPace() async throws {
+    var policy = slow
+    policy.unlimited.users = [try BareJID("owner-of-verona@localhost")]
+    let stage = try Stage(sending: policy)
+    let (room, sessions) = try await largeRoom(of: Limits.fanOutMin, on: stage)
+    for number in 0..<70 { try await stage.enter(room, sessions[0], "nick\(number)", isJoin: false) }
+    #expect(try await stage.nicks(room, for: sessions[1].party).contains("nick69"))
   }
 
   @Test func aSmallRoomHasNoPace() async throws {

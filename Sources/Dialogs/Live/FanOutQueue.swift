@@ -82,7 +82,7 @@ struct FIFO<Element: Sendable>: Sendable {
     if isEmpty { return nil }
     let element = elements[next]
     next += 1
-    // What was taken is removed when it is half of the array, so that each element is moved once at most.
+    // What was taken is removed when it is half of the array: a move for each element that was taken, at most.
     if 2 * next >= elements.count, next >= 64 || isEmpty {
       elements.removeFirst(next)
       next = 0

@@ -214,11 +214,18 @@ public final class Parley: Sendable {
     return isQueued
   }
 
-  /// Charges a post that everybody in a large room is told of to its author's account; `nil` if it is none.
+  /// Charges a post that everybody in a large room or all of the author's contacts are told of to the author's account; `nil`
+  /// if they are few.
   private func charge(_ post: Post) -> DeliveryCharge? {
-    guard case .room(let intent) = post.intent, let spread = intent.spread else { return nil }
-    let count = registries.audienceSizes.count(in: spread.room) * spread.times
-    if count == 0 { return nil }
+    let count: Int
+    switch post.intent {
+    case .room(let intent):
+      guard let spread = intent.spread else { return nil }
+      count = registries.audienceSizes.count(in: spread.room) * spread.times
+    case .node(_, at: .none), .profile: count = hub.contactSnapshot(of: post.author.id)?.subscribers.count ?? 0
+    default: return nil
+    }
+    if count < Limits.fanOutMin { return nil }
     let now = clock.now
     let peer: String? = if case .session(let session, _) = post.completion { session.peer } else { nil }
     return DeliveryCharge(

@@ -64,6 +64,14 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Creates the account of an author: a user here, a domain elsewhere, or a component.
+  init(of author: Party, in realms: RealmTable) {
+    let domain = author.address.domain
+    self =
+      !author.realm.isRemote
+      ? .user(author) : realms.isFederated(author.realm) ? .domain(domain) : .component(domain)
+  }
+
   func rates(_ policy: SendingPolicy) -> SendingRates {
     switch self {
     case .user: policy.rates
@@ -299,11 +307,17 @@ public final class SendingBudgets: Sendable {
     return budget(of: account, now: now)
   }
 
-  /// Returns the budget that an author's posts are charged to: that of a user here, of a domain elsewhere, or of a component.
+  /// Returns the budget that an author's posts are charged to.
   func budget(ofAuthor author: Party, from peer: String?, in realms: RealmTable, now: Timestamp) -> SendingBudget {
-    guard author.realm.isRemote else { return budget(of: author, from: peer, now: now) }
-    let domain = author.address.domain
-    return budget(of: realms.isFederated(author.realm) ? .domain(domain) : .component(domain), now: now)
+    switch SendingAccount(of: author, in: realms) {
+    case .user(let user): budget(of: user, from: peer, now: now)
+    case let account: budget(of: account, now: now)
+    }
+  }
+
+  /// Returns whether an author is bound by nothing, wherever their clients are.
+  func isUnlimited(_ author: Party, in realms: RealmTable) -> Bool {
+    policy.unlimited.contains(SendingAccount(of: author, in: realms))
   }
 
   private func unlimited(_ account: SendingAccount, now: Timestamp) -> SendingBudget {

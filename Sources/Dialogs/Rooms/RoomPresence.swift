@@ -83,7 +83,7 @@ extension Judge {
 
   /// Counts an entrance into a large room, or a change of nick there, which everybody in it is told of.
   private mutating func pace(_ author: Party, in room: Room) throws(Problem) {
-    guard audienceSizes.count(in: .dialog(room.id)) > 0,
+    guard audienceSizes.count(in: .dialog(room.id)) > 0, !sending.isUnlimited(author, in: realms),
       let seconds = rooms.wait(toEnter: room.id, as: author.id, now: now)
     else { return }
     metrics.refusals.add(.entrances)
