@@ -166,6 +166,13 @@ import Testing
     stage.store.failNext(1, after: 1)
     await #expect(throws: Problem.storage) { try await stage.parley.makeWay(for: [two], atOnce: 5) }
     #expect(try await lastBefore(past, stage) == Position(end.number + 5))
+    // It goes on where it ended, and does nothing where all is done.
+    for pieces in [2, 0] {
+      let commits = stage.store.commits
+      try await stage.parley.makeWay(for: [two], atOnce: 5)
+      #expect(stage.store.commits == commits + pieces)
+      #expect(try await lastBefore(past, stage) == head)
+    }
     try await stage.parley.makeWay(for: [message("one", at: Self.start, with: juliet.address), two], atOnce: 5)
     #expect(try await lastBefore(past, stage) == head)
     #expect(try await lastBefore(Timestamp(milliseconds: past.milliseconds - 1), stage) == head)

@@ -370,7 +370,9 @@ struct Judge {
       lastSaid = last
     }
     if past < last.time { return last.time }
-    try writer.setTimes(behind: last.position, through: head, to: past)
+    // The entries up to there are not later: to find them takes some twenty looks, not one at each.
+    let start = try max(last.position, writer.position(before: past + .milliseconds(1)))
+    try writer.setTimes(behind: start, through: head, to: past)
     lastTime = past
     return nil
   }

@@ -98,15 +98,17 @@ extension Parley {
   func makeWay(for intents: [Intent], atOnce count: Int) async throws(Problem) {
     let times = intents.compactMap(\.past)
     guard let latest = times.max() else { return }
-    let found = try await read { reader -> (head: Position, end: Position, past: Timestamp)? in
+    let found = try await read { reader -> (head: Position, start: Position, past: Timestamp)? in
       // A repeated import ends here, without a look at what is behind the history.
       if try reader.hasConversation(behind: reader.position(before: latest + .milliseconds(1))) { return nil }
       let (head, end) = (try reader.head().position, try reader.endOfConversations())
-      guard head.number - end.position.number > Int64(count) else { return nil }
-      return times.filter { $0 >= end.time }.min().map { (head: head, end: end.position, past: $0) }
+      guard let past = times.filter({ $0 >= end.time }).min() else { return nil }
+      // An import that was ended goes on where it was, and one whose records were refused begins no second time.
+      let start = try max(end.position, reader.position(before: past + .milliseconds(1)))
+      return head.number - start.number > Int64(count) ? (head: head, start: start, past: past) : nil
     }
-    guard let (head, end, past) = found else { return }
-    var done = end
+    guard let (head, start, past) = found else { return }
+    var done = start
     while done < head {
       let (first, last) = (done, min(head, Position(done.number + Int64(count))))
       let isFree = try await work(keepingCaches: true) { writer -> Bool in
