@@ -159,6 +159,22 @@ import Testing
     await next.stop()
   }
 
+  @Test func aTemporaryRoomThatIsRolledBackIsNotCounted() async throws {
+    let stage = try Stage()
+    let session = RecordingSession(try await stage.user("romeo"))
+    try await stage.act(.enter(.address(address), stage.entering(session, "romeo")), by: session)
+    func make() async throws {
+      try await stage.act(.configure(.address(address), .change { $0 = .instant }), by: session)
+    }
+    for _ in 0..<Limits.temporaryRoomRate.burst {
+      stage.store.failNext(1)
+      await #expect(throws: Problem.storage) { try await make() }
+    }
+    #expect(try await room(stage) == nil)
+    try await make()
+    #expect(try await room(stage)?.settings.isPersistent == false)
+  }
+
   @Test func temporaryRoomsAreMadeAtARate() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -61,7 +61,7 @@ struct RoomCache {
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
   private var paces: [DialogID: RoomRate] = [:]
-  /// The users' rates of making temporary rooms. A batch that fails does not restore them.
+  /// The users' rates of making temporary rooms.
   private var makers: [UserID: TokenBucket] = [:]
   /// The users' rates of entering each large room.
   private var entrances: [Seat: TokenBucket] = [:]
@@ -74,7 +74,11 @@ struct RoomCache {
   private var formerRooms: [SessionID: Set<DialogID>] = [:]
   private var formerLeases: [BareJID: Lease?] = [:]
   private var formerlySaid: [(room: DialogID, user: UserID, time: Timestamp?)] = []
+<<<<<<< HEAD
   private var formerEntrances: [Seat: TokenBucket?] = [:]
+=======
+  private var formerMakers: [UserID: TokenBucket?] = [:]
+>>>>>>> de000de2 (rooms: a temporary room that is rolled back is not counted)
 
   // MARK: Rooms
 
@@ -191,6 +195,7 @@ struct RoomCache {
         return !bucket.isFull(rate, now: now)
       }
     }
+    if formerMakers[user] == nil { formerMakers[user] = .some(makers[user]) }
     return makers[user, default: TokenBucket(rate, now: now)].take(rate, now: now)
   }
 
@@ -258,7 +263,11 @@ struct RoomCache {
     formerRooms.removeAll(keepingCapacity: true)
     formerLeases.removeAll(keepingCapacity: true)
     formerlySaid.removeAll(keepingCapacity: true)
+<<<<<<< HEAD
     formerEntrances.removeAll(keepingCapacity: true)
+=======
+    formerMakers.removeAll(keepingCapacity: true)
+>>>>>>> de000de2 (rooms: a temporary room that is rolled back is not counted)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
   }
 
@@ -271,12 +280,17 @@ struct RoomCache {
     for (session, rooms) in formerRooms { roomsBySession[session] = rooms.isEmpty ? nil : rooms }
     for (address, lease) in formerLeases { put(lease, at: address) }
     for (room, user, time) in formerlySaid.reversed() { paces[room, default: RoomRate()].said[user] = time }
+    for (user, maker) in formerMakers { makers[user] = maker }
     formerly = []
     formerRooms = [:]
     formerLeases = [:]
     formerlySaid = []
+<<<<<<< HEAD
     for (seat, bucket) in formerEntrances { entrances[seat] = bucket }
     formerEntrances = [:]
+=======
+    formerMakers = [:]
+>>>>>>> de000de2 (rooms: a temporary room that is rolled back is not counted)
     left = []
     dirty = []
     forget()
