@@ -74,11 +74,8 @@ struct RoomCache {
   private var formerRooms: [SessionID: Set<DialogID>] = [:]
   private var formerLeases: [BareJID: Lease?] = [:]
   private var formerlySaid: [(room: DialogID, user: UserID, time: Timestamp?)] = []
-<<<<<<< HEAD
   private var formerEntrances: [Seat: TokenBucket?] = [:]
-=======
   private var formerMakers: [UserID: TokenBucket?] = [:]
->>>>>>> de000de2 (rooms: a temporary room that is rolled back is not counted)
 
   // MARK: Rooms
 
@@ -263,11 +260,8 @@ struct RoomCache {
     formerRooms.removeAll(keepingCapacity: true)
     formerLeases.removeAll(keepingCapacity: true)
     formerlySaid.removeAll(keepingCapacity: true)
-<<<<<<< HEAD
     formerEntrances.removeAll(keepingCapacity: true)
-=======
     formerMakers.removeAll(keepingCapacity: true)
->>>>>>> de000de2 (rooms: a temporary room that is rolled back is not counted)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
   }
 
@@ -285,12 +279,9 @@ struct RoomCache {
     formerRooms = [:]
     formerLeases = [:]
     formerlySaid = []
-<<<<<<< HEAD
     for (seat, bucket) in formerEntrances { entrances[seat] = bucket }
     formerEntrances = [:]
-=======
     formerMakers = [:]
->>>>>>> de000de2 (rooms: a temporary room that is rolled back is not counted)
     left = []
     dirty = []
     forget()
