@@ -4,7 +4,7 @@
 /// Together they bound what one connection can make the server hold: a stanza of n bytes makes a block of at most 14 n
 /// bytes (a one-letter element followed by one letter of text, 5 bytes, makes two records of 32 bytes and a few bytes),
 /// plus the names the stream header declared, once. While it is being read, the buffers it grows in may be twice as
-/// large.
+/// large. Before authentication ``records`` keeps the records below 8 KiB.
 public struct ReaderLimits: Sendable, Equatable {
   /// The bytes of one stanza as sent, from its `<` to its last `>`. RFC 6120 13.12 forbids values under 10,000. At most
   /// ``stanzaBytesMax`` counts.
@@ -21,6 +21,9 @@ public struct ReaderLimits: Sendable, Equatable {
   public var namespaceBytes: Int
   /// The namespace declarations in scope at a time, including the stream header's.
   public var declarations: Int
+  /// The elements, attributes and pieces of text of one stanza, each of which takes a record of 32 bytes. They are counted
+  /// at the end of each start tag, so that the attributes of the last element may exceed the bound.
+  public var records: Int
 
   /// The greatest bound of ``stanzaBytes``: offsets into a stanza are 32 bits wide; stanzas are far smaller.
   public static let stanzaBytesMax = 1 << 28
@@ -31,7 +34,7 @@ public struct ReaderLimits: Sendable, Equatable {
 
   public init(
     stanzaBytes: Int, headerBytes: Int, depth: Int, attributes: Int, nameBytes: Int, namespaceBytes: Int,
-    declarations: Int
+    declarations: Int, records: Int = .max
   ) {
     self.stanzaBytes = stanzaBytes
     self.headerBytes = headerBytes
@@ -40,6 +43,7 @@ public struct ReaderLimits: Sendable, Equatable {
     self.nameBytes = nameBytes
     self.namespaceBytes = namespaceBytes
     self.declarations = declarations
+    self.records = records
   }
 
   /// The bounds that apply.
@@ -53,11 +57,13 @@ public struct ReaderLimits: Sendable, Equatable {
     return limits
   }
 
-  /// The bounds before authentication: room for the largest SASL exchange (RFC 6120 13.12 asks for 10,000 bytes at
-  /// least), shallow, few names.
+  /// The bounds before authentication: the 10,000 bytes that RFC 6120 13.12 asks for, which are more than any SASL exchange
+  /// needs, shallow, few names. The largest known stanzas, features of other servers and forms of registration, have some
+  /// 100 records. With the attributes of one more element there are at most 256, so that an unfinished stanza keeps 8 KiB
+  /// of records, and some 20 KiB of bytes.
   public static let unauthenticated = ReaderLimits(
-    stanzaBytes: 16_384, headerBytes: 4_096, depth: 16, attributes: 32, nameBytes: 128, namespaceBytes: 512,
-    declarations: 32)
+    stanzaBytes: 10_240, headerBytes: 4_096, depth: 16, attributes: 32, nameBytes: 128, namespaceBytes: 512,
+    declarations: 32, records: 192)
 
   /// The bounds after authentication: 256 KiB holds an avatar in Base64 and large forms and rosters; the deepest known
   /// payloads (archived carbons of encrypted forms) stay below 20 levels.

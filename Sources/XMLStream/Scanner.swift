@@ -236,9 +236,9 @@ struct Scanner: ~Copyable {
   /// Reads from `at` until a token is due or `chunkEnd` is reached. It must not be called once the scanner `hasEnded`.
   mutating func scan(_ at: inout Cursor, _ chunkEnd: Cursor) throws(XMLViolation) -> Token {
     while true {
-      let room = min(chunkEnd - at, Self.windowBytes)
+      let room = max(0, min(min(chunkEnd - at, Self.windowBytes), itemEnd &- position(at)))
       _ = builder.reserve(room &+ Self.windowSlack)
-      let end = at + max(0, min(room, itemEnd &- position(at)))
+      let end = at + room
       if let token = try scanWindow(&at, end) { return token }
       if position(at) >= itemEnd { throw .limit(scope == nil ? "stream header size" : "stanza size") }
       if at == chunkEnd { return .more }

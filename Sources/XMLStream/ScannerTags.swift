@@ -321,6 +321,7 @@ extension Scanner {
       return
     }
     guard depth < limits.depth else { throw .limit("depth") }
+    guard builder.nodeCount <= limits.records else { throw .limit("elements and attributes of a stanza") }
     textStart = builder.byteCount
     if isEmpty {
       node.pointee.extent = UInt32(truncatingIfNeeded: builder.nodeCount)

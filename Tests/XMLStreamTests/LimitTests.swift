@@ -58,6 +58,28 @@ import Testing
     #expect(isLimit(outcome(header + "<a><b><c><d>", limits).last))
   }
 
+  @Test func records() {
+    let limits = limits { $0.records = 4 }
+    #expect(outcome(header + "<a b='' c=''><d/></a><a b='' c=''><d/></a>", limits).count == 3)
+    #expect(isLimit(outcome(header + "<a b='' c=''><d/><e/></a>", limits).last))
+    #expect(isLimit(outcome(header + "<a>1<b/>2<c/></a>", limits).last))
+  }
+
+  /// What a stream before its login keeps of a stanza that never ends, whatever it is made of and however it comes.
+  @Test(arguments: [1, 100, 1_024, 65_536]) func anUnfinishedStanzaBeforeLoginIsSmall(step: Int) {
+    for piece in ["<a/>", "x", "<a>x</a>", "<a b='' c='' d='' e=''/>", "<a xml:lang='x'/>"] {
+      var reader = ElementReader(limits: .unauthenticated)
+      let bytes = Array((header + "<m>" + String(repeating: piece, count: 20_000 / piece.utf8.count)).utf8)
+      var (held, last) = (0, Seen?.none)
+      for start in stride(from: 0, to: bytes.count, by: step) {
+        last = read(bytes[start..<min(start + step, bytes.count)], by: &reader).last ?? last
+        held = max(held, reader.heldBytes)
+      }
+      #expect(isLimit(last), "\(piece)")
+      #expect(held <= 45_056, "\(piece)")
+    }
+  }
+
   @Test func attributes() {
     let limits = limits { $0.attributes = 2 }
     #expect(outcome(header + "<a b='' c='' xmlns:p='u' xmlns='v'><a b='' c=''/></a>", limits).count == 2)

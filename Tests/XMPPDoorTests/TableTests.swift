@@ -64,7 +64,7 @@ struct TableTests {
       features.offered(in: conditions).lazy.map(\.element).first { $0.local == "limits" }?
         .first(Name("max-bytes", NS.limits))?.text
     }
-    #expect(limit([]) == "16384")
+    #expect(limit([]) == "10240")
     #expect(limit([.secured, .authenticated]) == "262144")
     let offered = features.offered(in: [.secured, .authenticated]).map(\.element)
     #expect(Set(offered.map(\.local)) == ["sm", "ver", "sub", "csi", "limits", "c"])
