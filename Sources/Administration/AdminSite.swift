@@ -63,7 +63,7 @@ package struct AdminSite: Sendable {
       try within.require(route.scope, for: operation.name)
       var input = try await OperationInput(
         request, context, route.method, pathParameters: route.pathParameters,
-        bytesMax: route.bytesMax)
+        bytesMax: route.bytesMax, isLoggedIn: true)
       for (name, value) in route.defaults where input.parameters[name] == nil && input.json[name] == nil {
         input.parameters[name] = value
       }

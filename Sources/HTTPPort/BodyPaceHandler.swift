@@ -90,7 +90,10 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   private func check(_ context: ChannelHandlerContext) {
     guard let pace else { return }
     let left = pace.left(at: context.eventLoop.now)
-    guard left > .zero else { return refuse(context) }
+    guard left > .zero else {
+      isTooSlow = true
+      return refuse(context, .requestTimeout)
+    }
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     timer = context.eventLoop.scheduleTask(in: left) {
       let (handler, context) = bound.value
@@ -99,13 +102,21 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     }
   }
 
-  private func refuse(_ context: ChannelHandlerContext) {
-    isTooSlow = true
+  /// Closes the connection for the memory that its unfinished body takes, with 503 if no response has begun.
+  func giveWay(_ context: ChannelHandlerContext) {
+    guard pace != nil else { return }
+    refuse(context, .serviceUnavailable, ["retry-after": "\(HTTPLimits.bodyRetrySeconds)"])
+  }
+
+  private func refuse(
+    _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ more: HTTPHeaders = [:]
+  ) {
     end()
     if !isAnswering {
-      let headers: HTTPHeaders = ["connection": "close", "content-length": "0"]
+      var headers: HTTPHeaders = ["connection": "close", "content-length": "0"]
+      headers.add(contentsOf: more)
       context.write(
-        wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .requestTimeout, headers: headers))),
+        wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
         promise: nil)
       context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }

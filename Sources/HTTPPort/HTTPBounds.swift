@@ -3,6 +3,19 @@ import Dialogs
 public import Logging
 public import ServerMetrics
 
+/// The memory of what comes to the HTTP ports and is not complete.
+public struct HTTPMemory: Sendable {
+  /// That of requests and WebSockets without a login.
+  let withoutLogin: MemoryBound
+  /// That of the requests of logged-in users.
+  let loggedIn: MemoryBound
+
+  public init(withoutLogin: MemoryBound, loggedIn: MemoryBound) {
+    self.withoutLogin = withoutLogin
+    self.loggedIn = loggedIn
+  }
+}
+
 /// The bounds that the HTTP ports of clients share.
 public struct HTTPBounds: Sendable {
   /// The connections without a login.
@@ -13,6 +26,8 @@ public struct HTTPBounds: Sendable {
   let handshakes: TLSHandshakes?
   /// The downloads; nil where their number has no bound.
   let downloads: Downloads?
+  /// The memory of bodies and messages; nil where it has no bound.
+  let memory: HTTPMemory?
 
   /// Creates bounds that nothing reaches, for a port where few connections may be open.
   public init() {
@@ -20,6 +35,7 @@ public struct HTTPBounds: Sendable {
     all = OpenConnections()
     handshakes = nil
     downloads = nil
+    memory = nil
   }
 
   /// - Parameters:
@@ -30,9 +46,10 @@ public struct HTTPBounds: Sendable {
   ///     without a login.
   ///   - handshakes: The pace of TLS handshakes.
   ///   - downloads: The downloads.
+  ///   - memory: The memory of bodies and messages.
   public init(
     withoutLogin: Int, isByNetwork: Bool, all: OpenConnections, handshakes: TLSHandshakes, downloads: Downloads,
-    metrics: Metrics, logger: Logger
+    memory: HTTPMemory, metrics: Metrics, logger: Logger
   ) {
     let refusals = RefusalLog(logger)
     connections = ConnectionBound(
@@ -44,5 +61,6 @@ public struct HTTPBounds: Sendable {
     self.all = all
     self.handshakes = handshakes
     self.downloads = downloads
+    self.memory = memory
   }
 }

@@ -1,7 +1,8 @@
+import Basics
 import Dialogs
 import HTTPTypes
 public import Hummingbird
-import NIOCore
+public import NIOCore
 import NIOHTTP1
 
 /// The request context of Hummingbird with the peer's address.
@@ -15,6 +16,8 @@ public struct HTTPContext: RequestContext {
   var refusals: RefusalLog?
   /// The downloads under way; nil where they are not bounded.
   var downloads: Downloads?
+  /// The memory of bodies; nil where it is not bounded.
+  var memory: HTTPMemory?
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
@@ -39,6 +42,52 @@ public struct HTTPContext: RequestContext {
   func refuse(_ request: Request, _ refusal: HTTPRefusal) -> Response {
     refuse(
       request, ProblemBody(status: refusal.status, detail: refusal.detail, code: refusal.code), refusal.headers)
+  }
+
+  /// Returns the whole body of a request.
+  ///
+  /// - Parameters:
+  ///   - bytesMax: The maximum length of the body in bytes.
+  ///   - isLoggedIn: Whether the request is one of a logged-in user.
+  ///   - wider: Called with the beginning of a longer body. Returns the maximum length if it is one of a logged-in user, and
+  ///     nil otherwise.
+  /// - Throws: An `HTTPRefusal` (413) if it is too long.
+  public func body(
+    of request: Request, upTo bytesMax: Int, isLoggedIn: Bool, wider: @Sendable (ByteBuffer) -> Int? = { _ in nil }
+  ) async throws -> ByteBuffer {
+    var (bytesMax, isLoggedIn, mayBeWider) = (bytesMax, isLoggedIn, true)
+    let announced = request.headers[.contentLength].flatMap { Int($0) }
+    var body = ByteBuffer()
+    var held: MemoryBound.Holder?
+    for try await var piece in request.body {
+      body.writeBuffer(&piece)
+      if body.readableBytes > bytesMax, mayBeWider, let most = wider(body) {
+        (bytesMax, isLoggedIn, mayBeWider, held) = (most, true, false, nil)
+      }
+      guard body.readableBytes <= bytesMax else { throw Self.tooLarge(bytesMax) }
+      // Most bodies come with their heads.
+      guard body.readableBytes != announced, let memory else { continue }
+      let holder = held ?? hold(isLoggedIn ? memory.loggedIn : memory.withoutLogin, request)
+      held = holder
+      holder.hold(body.readableBytes)
+    }
+    held?.release()
+    return body
+  }
+
+  static func tooLarge(_ bytesMax: Int) -> HTTPRefusal {
+    HTTPRefusal(status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
+  }
+
+  /// Returns what counts the body of a request, which is answered with 503 if others need its memory.
+  private func hold(_ memory: MemoryBound, _ request: Request) -> MemoryBound.Holder {
+    memory.enter(peer(of: request).address) { [channel] in
+      channel.eventLoop.execute {
+        // A closed channel has no handlers any more.
+        let context = try? channel.pipeline.syncOperations.context(handlerType: BodyPaceHandler.self)
+        if let context { (context.handler as? BodyPaceHandler)?.giveWay(context) }
+      }
+    }
   }
 
   /// Returns the response to a request, or a refusal if it is a download for which there is no place.

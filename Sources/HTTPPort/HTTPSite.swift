@@ -53,6 +53,8 @@ public struct HTTPSocket: Sendable {
   /// The maximum length of a message in bytes. A longer frame is answered with close code 1009; for fragments the
   /// handlers get the error of `NIOWebSocketFrameAggregator`.
   public let messageBytesMax: Int
+  /// The same before the login, for fragments as well.
+  public let bytesMaxBeforeLogin: Int
   /// The maximum number of fragments of a message.
   public let fragmentsMax: Int
   /// Returns the reason why a client is refused a WebSocket; nil to accept it.
@@ -60,12 +62,13 @@ public struct HTTPSocket: Sendable {
   public let open: Opening
 
   public init(
-    path: String, subprotocol: String, messageBytesMax: Int, fragmentsMax: Int,
+    path: String, subprotocol: String, messageBytesMax: Int, bytesMaxBeforeLogin: Int? = nil, fragmentsMax: Int,
     refusal: @escaping @Sendable (HTTPPeer) -> HTTPRefusal? = { _ in nil }, open: @escaping Opening
   ) {
     self.path = path
     self.subprotocol = subprotocol
     self.messageBytesMax = messageBytesMax
+    self.bytesMaxBeforeLogin = bytesMaxBeforeLogin ?? messageBytesMax
     self.fragmentsMax = fragmentsMax
     self.refusal = refusal
     self.open = open

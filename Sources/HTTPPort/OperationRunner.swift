@@ -25,10 +25,11 @@ public struct OperationInput: Sendable {
   ///   - pathParameters: The names in the braces of the route's path; they override the query.
   ///   - bytesMax: The maximum length of the body in bytes; nothing of a longer one is read.
   ///   - takesBytes: Whether the body is bytes instead of JSON.
+  ///   - isLoggedIn: Whether the caller is known.
   /// - Throws: `.malformed` if the input is unreadable; an `HTTPRefusal` (413) if it is too long.
   public init(
     _ request: Request, _ context: HTTPContext, _ method: Method, pathParameters: [String], bytesMax: Int,
-    takesBytes: Bool = false
+    takesBytes: Bool = false, isLoggedIn: Bool = false
   ) async throws {
     for name in pathParameters {
       guard let value = context.parameters.get(name).flatMap({ PercentEncoding.decode($0) }) else {
@@ -45,7 +46,8 @@ public struct OperationInput: Sendable {
       }
       return
     }
-    let body = Array(try await Self.body(of: request, upTo: bytesMax).readableBytesView)
+    let read = try await Self.body(of: request, context, upTo: bytesMax, isLoggedIn: isLoggedIn)
+    let body = Array(read.readableBytesView)
     length = body.count
     if takesBytes {
       bytes = body
@@ -59,16 +61,14 @@ public struct OperationInput: Sendable {
     }
   }
 
-  private static func body(of request: Request, upTo bytesMax: Int) async throws -> ByteBuffer {
-    let tooLarge = HTTPRefusal(
-      status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
+  private static func body(
+    of request: Request, _ context: HTTPContext, upTo bytesMax: Int, isLoggedIn: Bool
+  ) async throws -> ByteBuffer {
     // An announced length is checked before reading.
-    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax { throw tooLarge }
-    do {
-      return try await request.body.collect(upTo: bytesMax)
-    } catch is NIOTooManyBytesError {
-      throw tooLarge
+    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax {
+      throw HTTPContext.tooLarge(bytesMax)
     }
+    return try await context.body(of: request, upTo: bytesMax, isLoggedIn: isLoggedIn)
   }
 
   /// Decodes an operation's input.

@@ -72,7 +72,8 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let (bodyPace, responsePace) = (BodyPaceHandler(), ResponsePaceHandler())
       let end = ClientEndHandler()
       let upgrader = SocketUpgrader(
-        sockets: sockets, proxies: proxies, isSecure: tls != nil, onLogin: { place.logIn() })
+        sockets: sockets, proxies: proxies, isSecure: tls != nil, memory: bounds.memory?.withoutLogin,
+        onLogin: { place.logIn() })
       let handlers: [any RemovableChannelHandler] = [
         decoder, host, patience, malformed, goOn, bodyPace, responsePace, place, end,
       ]
@@ -145,6 +146,8 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
   let sockets: [HTTPSocket]
   let proxies: TrustedProxies
   let isSecure: Bool
+  /// The memory of what is not logged in; nil where that is not bounded.
+  let memory: MemoryBound?
   let onLogin: @Sendable () -> Void
 
   let supportedProtocol = "websocket"
@@ -175,14 +178,26 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
       shouldUpgrade: { channel, _ in
         channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": socket.subprotocol])
       },
-      upgradePipelineHandler: { [isSecure, proxies, onLogin] channel, head in
+      upgradePipelineHandler: { [isSecure, proxies, memory, onLogin] channel, head in
         channel.eventLoop.makeCompletedFuture {
+          let peer = HTTPPeer(head, channel.remoteAddress, isSecure: isSecure, proxies)
+          let beginning = LoginFrames(bytesMax: socket.bytesMaxBeforeLogin)
+          let bound = NIOLoopBound(beginning, eventLoop: channel.eventLoop)
+          let decoder = try channel.pipeline.syncOperations.handler(
+            type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
+          try channel.pipeline.syncOperations.addHandler(beginning, position: .before(decoder))
+          beginning.memory = memory?.enter(peer.address) {
+            channel.eventLoop.execute { if !bound.value.isLoggedIn { channel.pipeline.syncOperations.cut() } }
+          }
           try channel.pipeline.syncOperations.addHandler(FrameRules())
           try channel.pipeline.syncOperations.addHandler(
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: socket.fragmentsMax,
               maxAccumulatedFrameSize: socket.messageBytesMax))
-          try socket.open(channel, HTTPPeer(head, channel.remoteAddress, isSecure: isSecure, proxies), onLogin)
+          try socket.open(channel, peer) {
+            bound.value.logIn()
+            onLogin()
+          }
           return .webSocket
         }
       })

@@ -31,7 +31,9 @@ package struct InvitePage: Sendable {
       },
       HTTPRoute(.post, "/invite/{token}") { request, context in
         let body: ByteBuffer
-        do { body = try await request.body.collect(upTo: WebPageLimits.formBytesMax) } catch {
+        do {
+          body = try await context.body(of: request, upTo: WebPageLimits.formBytesMax, isLoggedIn: false)
+        } catch {
           return Self.notice(.contentTooLarge, "Too much", "This form is larger than any name and password.").response
         }
         let fields = Form.fields(String(buffer: body))

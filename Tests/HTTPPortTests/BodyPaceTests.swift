@@ -65,6 +65,28 @@ import Testing
     _ = try? channel.finish()
   }
 
+  /// A body whose memory others need is refused until later, but only while it is not complete.
+  @Test func anUnfinishedBodyGivesWay() throws {
+    let (loop, handler) = (EmbeddedEventLoop(), BodyPaceHandler())
+    let channel = try channel(loop, handler)
+    let context = try channel.pipeline.syncOperations.context(handler: handler)
+    receive([head, .end(nil)], channel)
+    handler.giveWay(context)
+    #expect(channel.isActive)
+    #expect(try status(channel) == nil)
+    receive([head, .body(ByteBuffer(bytes: [1]))], channel)
+    handler.giveWay(context)
+    #expect(!channel.isActive)
+    guard case .head(let answer)? = try channel.readOutbound(as: HTTPServerResponsePart.self) else {
+      Issue.record("there is no response")
+      return
+    }
+    #expect(answer.status == .serviceUnavailable)
+    #expect(answer.headers["retry-after"] == ["5"] && answer.headers["connection"] == ["close"])
+    #expect(!handler.isTooSlow)
+    _ = try? channel.finish()
+  }
+
   @Test func aClientThatIsFastEnoughIsLeftAlone() throws {
     let loop = EmbeddedEventLoop()
     let channel = try channel(loop)
