@@ -39,6 +39,14 @@ enum DoorLimits {
   /// The unread bytes at which a client is disconnected, since stanzas that are in no log (presence of rooms) still
   /// accumulate. Its session can be resumed. So is a BOSH client that sends as much while the server does not read it.
   static let unreadBytesMax = 4 * 1024 * 1024
+  /// The same of a BOSH client before its login, whose largest request has 14 KiB.
+  static let unreadBytesBeforeLoginMax = 32 * 1024
+  /// The bytes that a stream before its login takes beside what it has sent and has not taken: its connection, and with TLS
+  /// the buffers and states of the handshake. It counts with both against the memory of all that is not logged in, an eighth of
+  /// the memory that the server may use and at most 256 MiB. At that bound the network with the most loses its oldest stream,
+  /// with `resource-constraint`.
+  static let streamBytes = 8 * 1024
+  static let streamTLSBytes = 40 * 1024
   /// The unacknowledged stanzas (XEP-0198) at which a session lags: it reads later messages from the log once the
   /// client has acknowledged half of them. It is a quarter of the stanzas that are kept at all, which leaves room for
   /// those that do not wait in the log (presence, answers). At the bound a client has `answer` to answer a
@@ -48,7 +56,7 @@ enum DoorLimits {
   /// stay available with a negative priority for long. At the bound the oldest is forgotten, and is delivered again
   /// when the priority rises.
   static let earlyMessagesMax = 1_000
-  /// The connections of the whole server that have not authenticated yet, each of which costs some kilobytes; a
+  /// The connections of the whole server that have not authenticated yet, whose memory is bounded, too (`streamBytes`); a
   /// quarter of the limit of open files, if that is less. At the bound the network that has the most of them gives up its
   /// oldest to each newcomer.
   static let unauthenticatedMax = 10_000

@@ -36,7 +36,7 @@ import XMPP
       // The store is slow: as many posts are in flight as a session may have.
       connection.pause(.posts)
       // Each request is as large as it may be before a login, and is answered at once (XEP-0124 10).
-      let bytes = DoorLimits.unreadBytesMax / count
+      let bytes = DoorLimits.unreadBytesBeforeLoginMax / count
       for number in 1...count { send(try Self.request(100 + number, "sid='s' pause='60'"), number, bytes) }
       // All is read now; the next ones are not.
       connection.unpause(.posts)

@@ -40,4 +40,35 @@ import Testing
     await listener.stopAccepting()
     try await network.end()
   }
+
+  /// Half stanzas take all memory before login: the network that has most of it loses its oldest stream, and others go on.
+  @Test func theMemoryBeforeLoginIsBounded() async throws {
+    let network = try ServerNetwork()
+    let losses = Locked<[String]>([])
+    // An idle stream takes one share, and one within a stanza of 9 kB two.
+    let memory = MemoryBound(bytesMax: 4 * MemoryBound.shareBytes) { loser in losses.withLock { $0.append(loser) } }
+    let listener = try await XMPPListener(
+      door: network.door, group: network.group, tls: { _ in nil }, memory: memory)
+    let port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    func open(from address: String) async throws -> RawServer {
+      let client = try await RawServer(network.group, port: port, from: address)
+      client.pour(Self.header)
+      #expect(await client.read(to: "</stream:features>").contains("<starttls"))
+      return client
+    }
+    let attackers = try await [open(from: "127.0.0.2"), open(from: "127.0.0.2")]
+    let witness = try await open(from: "127.0.0.3")
+    #expect(memory.bytes == 3 * MemoryBound.shareBytes)
+    let half = "<iq type='set' id='x'><query xmlns='jabber:iq:register'><name>" + String(repeating: "x", count: 9_000)
+    for attacker in attackers { attacker.pour(half) }
+    #expect(await attackers[0].read(to: "never").contains("<resource-constraint"))
+    // The other has its shares, and the witness one more for a stanza as long.
+    try await witness.send(half + "</name></query></iq></stream:stream>")
+    #expect(await witness.read(to: "</stream:stream>").contains("</stream:stream>"))
+    #expect(losses.withLock { $0 } == ["127.0.0.2"])
+    try await attackers[1].close()
+    await listener.stopAccepting()
+    try await network.end()
+    #expect(memory.bytes == 0)
+  }
 }

@@ -41,8 +41,8 @@ extension Federation {
     let server = self.port.withLock { known in
       if let known { return known }
       let server = ServerListener(
-        servers, mounted: mounted, group: group, owner: self, boundsByNetwork: boundsByNetwork, all: all,
-        proxies: proxies)
+        servers, mounted: mounted, group: group, owner: self, boundsByNetwork: boundsByNetwork, memory: memory,
+        all: all, proxies: proxies)
       known = server
       return server
     }

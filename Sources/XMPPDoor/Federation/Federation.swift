@@ -21,6 +21,8 @@ public final class Federation: FederationService, FederationStreamOwner {
   let servers: ServerStreams
   let group: any EventLoopGroup
   let boundsByNetwork: Bool
+  /// The memory of what is not logged in.
+  let memory: MemoryBound
   let all: OpenConnections
   let proxies: ProxyProtocol?
   /// The listener for streams of other servers, once there is a port.
@@ -57,6 +59,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     mounted = listener.mounted
     group = listener.group
     boundsByNetwork = listener.boundsByNetwork
+    memory = listener.memory
     all = listener.all
     proxies = listener.proxies
     homes = Self.homes(listener.door, options)

@@ -172,6 +172,13 @@ final class ServerConnection: RemoteConnection {
     }
   }
 
+  /// Closes the connection for its memory, unless it is verified. The stream error is sent if the other server reads.
+  func giveMemoryUp() {
+    guard !isVerified, let context else { return }
+    close(StreamError(.resourceConstraint, "the streams of unknown servers take too much memory"))
+    context.pipeline.syncOperations.cut()
+  }
+
   private func expired() {
     guard !isVerified else { return }
     perform(receiving?.expired(id: DoorContext.randomID()) ?? initiating?.expired() ?? .nothing)
@@ -277,6 +284,7 @@ final class ServerConnection: RemoteConnection {
 
   private func verified(_ pair: DomainPair) {
     deadline?.cancel()
+    memory = nil
     door.logger.debug(
       "a stream between servers is open",
       metadata: [
@@ -333,6 +341,7 @@ final class ServerConnection: RemoteConnection {
   func abandoned(_ reason: String) {
     receiving?.disconnected(reason)
     initiating?.disconnected(reason)
+    memory = nil
     tellEnd()
   }
 

@@ -17,13 +17,16 @@ final class ServerListener: Sendable {
   private let channels = Locked<[any Channel]>([])
   /// The streams that are not verified yet (RFC 6120 13.12).
   private let unverified: ConnectionBound
+  private let memory: MemoryBound
   private let all: OpenConnections
   private let proxies: ProxyProtocol?
 
   init(
     _ streams: ServerStreams, mounted: [MountedLoop], group: any EventLoopGroup, owner: any FederationStreamOwner,
-    boundsByNetwork: Bool = true, all: OpenConnections = OpenConnections(), proxies: ProxyProtocol? = nil
+    boundsByNetwork: Bool = true, memory: MemoryBound = MemoryBound(), all: OpenConnections = OpenConnections(),
+    proxies: ProxyProtocol? = nil
   ) {
+    self.memory = memory
     self.all = all
     self.proxies = proxies
     unverified = ConnectionBound(
@@ -89,6 +92,7 @@ final class ServerListener: Sendable {
       .accepted(owner, isDirectTLS: directTLS) { [unverified] in unverified.release(id) },
       peer: client?.description ?? address, client: client)
     opened.value = connection
+    connection.memory = memory.enter(address) { channel.eventLoop.execute { opened.value?.giveMemoryUp() } }
     do {
       try channel.pipeline.syncOperations.addHandler(connection)
     } catch {

@@ -20,6 +20,9 @@ final class XMPPConnection: SessionOutlet {
   private let framing: StreamFraming
   let peer: String
   private let onLoginEnded: @Sendable (_ isLoggedIn: Bool) -> Void
+  /// What the stream holds before its login.
+  private let memory: MemoryBound.Holder
+  private var hasTLS: Bool
   private var transport: (any StreamTransport)?
   var machine: StreamMachine
   var binder: BindMachine
@@ -87,16 +90,21 @@ final class XMPPConnection: SessionOutlet {
     let hashes: [SCRAMHash]
   }
 
-  /// - Parameter onLoginEnded: called once, when the client has logged in, or with `false` if the stream ends before.
+  /// - Parameters:
+  ///   - memory: what counts the bytes that the stream holds before its login.
+  ///   - onLoginEnded: called once, when the client has logged in, or with `false` if the stream ends before.
   init(
     door: DoorContext, loopContext: LoopContext, framing: StreamFraming, isSecured: Bool, peer: String,
-    onLoginEnded: @escaping @Sendable (_ isLoggedIn: Bool) -> Void
+    memory: MemoryBound.Holder, onLoginEnded: @escaping @Sendable (_ isLoggedIn: Bool) -> Void
   ) {
     self.door = door
     self.loopContext = loopContext
     self.framing = framing
     self.peer = peer
     self.onLoginEnded = onLoginEnded
+    self.memory = memory
+    // That of a WebSocket and of BOSH is the HTTP port's.
+    hasTLS = isSecured && framing == .document
     machine = StreamMachine(policy: framing == .document ? door.streams : door.webStreams, isSecured: isSecured)
     binder = BindMachine(policy: door.binding)
     registration = RegistrationMachine(
@@ -117,6 +125,7 @@ final class XMPPConnection: SessionOutlet {
   func opened(over transport: any StreamTransport) {
     self.transport = transport
     loopContext.add(self)
+    countMemory()
   }
 
   func failed(_ error: any Error) {
@@ -137,6 +146,7 @@ final class XMPPConnection: SessionOutlet {
     heard = .now()
     isAsked = false
     flush()
+    countMemory()
     if self.isWritable {
       session?.resumeReading()
       unpause(.output)
@@ -161,6 +171,7 @@ final class XMPPConnection: SessionOutlet {
     var bytes = bytes
     noteLife()
     uncharged += bytes.readableBytes
+    defer { countMemory() }
     if !pauses.isEmpty || backlog.readableBytes > 0 {
       backlog.writeBuffer(&bytes)
       return
@@ -184,6 +195,7 @@ final class XMPPConnection: SessionOutlet {
     noteLife()
     events.append(event)
     drainEvents()
+    countMemory()
   }
 
   /// The current bounds of an element.
@@ -222,6 +234,7 @@ final class XMPPConnection: SessionOutlet {
       drainEvents()
       flush()
     }
+    countMemory()
     if pauses.isEmpty, wantsRead {
       wantsRead = false
       transport?.read()
@@ -265,6 +278,15 @@ final class XMPPConnection: SessionOutlet {
       let me = NIOLoopBound(self, eventLoop: loop)
       loop.scheduleTask(in: TimeAmount(time)) { me.value.unpause(.sending) }
     }
+  }
+
+  /// Counts what the stream holds, until its login is over.
+  private func countMemory() {
+    guard !hasEndedLogin else { return }
+    var bytes = (hasTLS ? DoorLimits.streamTLSBytes : DoorLimits.streamBytes) + backlog.capacity + gatheredBytes
+    if case .within(let reader) = reading { bytes += reader.reader.heldBytes }
+    if let transport { bytes += transport.heldBytes }
+    memory.hold(bytes)
   }
 
   private func takeReader() -> LoopContext.Reader {
@@ -396,11 +418,12 @@ final class XMPPConnection: SessionOutlet {
   }
 
   private func startTLS() {
-    let hasTLS = transport?.startTLS {
+    let isStarting = transport?.startTLS {
       write { $0.element(.proceedTLS) }
       flush()
     }
-    guard hasTLS == true else { return perform(.refuseTLS) }
+    guard isStarting == true else { return perform(.refuseTLS) }
+    hasTLS = true
     deadline = .now() + DoorLimits.negotiation
     restart = .dropRest
   }
@@ -582,6 +605,7 @@ final class XMPPConnection: SessionOutlet {
   private func endLogin(isLoggedIn: Bool) {
     guard !hasEndedLogin else { return }
     hasEndedLogin = true
+    memory.release()
     onLoginEnded(isLoggedIn)
   }
 
@@ -632,6 +656,13 @@ final class XMPPConnection: SessionOutlet {
     if !hasEndedLogin { drop() }
   }
 
+  /// Closes the connection for its memory, unless the client has logged in. The stream error is sent if the client reads.
+  func giveMemoryUp() {
+    guard !hasEndedLogin else { return }
+    fail(StreamError(.resourceConstraint, "the streams before login take too much memory"))
+    drop()
+  }
+
   // MARK: Time
 
   func tick(_ now: NIODeadline) {
@@ -652,6 +683,7 @@ final class XMPPConnection: SessionOutlet {
     case nil: break
     }
     flush()
+    countMemory()
     transport?.tick(now)
   }
 

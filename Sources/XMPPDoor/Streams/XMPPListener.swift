@@ -30,6 +30,8 @@ public final class XMPPListener: Sendable {
   private let channels = Locked<[any Channel]>([])
   /// The streams that are not authenticated yet.
   let unauthenticated: ConnectionBound
+  /// The memory of what is not logged in.
+  let memory: MemoryBound
   let all: OpenConnections
   let handshakes: TLSHandshakes?
   /// The proxies whose connections begin with a header; `nil` for none.
@@ -44,15 +46,17 @@ public final class XMPPListener: Sendable {
   ///   - boundsByNetwork: whether the network with the most streams before login gives way; otherwise the oldest of all
   ///     streams does.
   ///   - unauthenticatedMax: the streams before login, by default as many as the door ever has.
+  ///   - memory: the memory of the streams before login, and of those of servers that are not verified.
   ///   - all: the open connections of all ports. When they are at their bound, a newcomer needs the place of a stream
   ///     before login.
   ///   - handshakes: the pace of TLS handshakes; `nil` for none.
   ///   - proxies: the proxies whose connections begin with a header; `nil` for none.
   public init(
     door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil,
-    boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, all: OpenConnections = OpenConnections(),
-    handshakes: TLSHandshakes? = nil, proxies: ProxyProtocol? = nil
+    boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, memory: MemoryBound = MemoryBound(),
+    all: OpenConnections = OpenConnections(), handshakes: TLSHandshakes? = nil, proxies: ProxyProtocol? = nil
   ) async throws {
+    self.memory = memory
     self.all = all
     self.handshakes = handshakes
     self.proxies = proxies
@@ -175,7 +179,8 @@ public final class XMPPListener: Sendable {
       throw ChannelError.ioOnClosedChannel
     }
     let connection = XMPPConnection(
-      door: door, loopContext: loopContext, framing: framing, isSecured: isSecured, peer: peer
+      door: door, loopContext: loopContext, framing: framing, isSecured: isSecured, peer: peer,
+      memory: memory.enter(peer) { loop.execute { opened.value?.giveMemoryUp() } }
     ) { [unauthenticated] isLoggedIn in
       unauthenticated.release(place)
       if isLoggedIn { onLogin() }

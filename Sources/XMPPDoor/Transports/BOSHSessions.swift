@@ -9,6 +9,7 @@ final class BOSHSessions: Sendable {
   private struct Place: Sendable {
     let loop: any EventLoop
     let transport: NIOLoopBound<BOSHTransport>
+    var isLoggedIn = false
   }
 
   private let listener: XMPPListener
@@ -21,6 +22,27 @@ final class BOSHSessions: Sendable {
     self.group = group
   }
 
+  /// The bytes of a request whose session is not logged in, and of others.
+  static let bytesMaxBeforeLogin = ReaderLimits.unauthenticated.stanzaBytes + DoorLimits.bodyOverheadBytes
+  static let bytesMax = ReaderLimits.authenticated.stanzaBytes + DoorLimits.bodyOverheadBytes
+
+  /// Returns whether a request is one of a session that is logged in. Its `<body>` tag is enough for that, which is read as
+  /// the header of a stream.
+  ///
+  /// - Parameter beginning: the request, or the first bytes of it.
+  func isLoggedIn(_ beginning: ByteBuffer) -> Bool {
+    var reader = ElementReader(limits: .authenticated)
+    var sid: String?
+    _ = beginning.withUnsafeReadableBytes { raw in
+      reader.feed(raw) { event in
+        if case .opened(let header) = event { sid = header.element["sid"] }
+        return .stop
+      }
+    }
+    guard let sid else { return false }
+    return places.withLock { $0[sid]?.isLoggedIn == true }
+  }
+
   /// Returns the response to one request when it is due.
   ///
   /// - Parameters:
@@ -31,7 +53,8 @@ final class BOSHSessions: Sendable {
     whenClientLeaves: @Sendable (@escaping @Sendable () -> Void) -> Void
   ) async -> ByteBuffer {
     let request: BOSHRequest
-    do throws(BOSHCondition) { request = try Self.read(body) } catch {
+    let base = isLoggedIn(body) ? ReaderLimits.authenticated : .unauthenticated
+    do throws(BOSHCondition) { request = try Self.read(body, base) } catch {
       return BOSHResponse(.terminated(error)).written()
     }
     let count = body.readableBytes
@@ -51,8 +74,9 @@ final class BOSHSessions: Sendable {
     }
   }
 
-  private static func read(_ body: ByteBuffer) throws(BOSHCondition) -> BOSHRequest {
-    var limits = ReaderLimits.authenticated
+  /// Reads a request whose payloads have the bounds of `base`.
+  private static func read(_ body: ByteBuffer, _ base: ReaderLimits) throws(BOSHCondition) -> BOSHRequest {
+    var limits = base
     limits.stanzaBytes += DoorLimits.bodyOverheadBytes
     limits.depth += 1
     let element: Element
@@ -74,7 +98,10 @@ final class BOSHSessions: Sendable {
     loop.execute { [self] in
       // The id cannot be guessed (XEP-0124 7.2).
       let sid = DoorContext.randomID()
-      guard let connection = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) else {
+      let connected = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) { [self] in
+        places.withLock { $0[sid]?.isLoggedIn = true }
+      }
+      guard let connection = connected else {
         return answer(BOSHResponse(.terminated(.remoteConnectionFailed)).written())
       }
       let transport = BOSHTransport(request, sid: sid, connection: connection) { [self] in

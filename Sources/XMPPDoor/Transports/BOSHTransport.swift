@@ -43,6 +43,9 @@ final class BOSHTransport: StreamTransport {
   private static var now: Int { Int(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
 
   var isLoggedIn: Bool { connection.machine.user != nil }
+  private var unreadBytesMax: Int {
+    isLoggedIn ? DoorLimits.unreadBytesMax : DoorLimits.unreadBytesBeforeLoginMax
+  }
 
   // MARK: Requests
 
@@ -59,7 +62,7 @@ final class BOSHTransport: StreamTransport {
     work { transport in
       var request = request
       // A client that abandons its requests is not held back by how many it may have.
-      if transport.unreadBytes > DoorLimits.unreadBytesMax {
+      if transport.unreadBytes > transport.unreadBytesMax {
         request.payloads = []
         transport.connection.fail(StreamError(.policyViolation, "more is sent than the server reads"))
       }
@@ -142,6 +145,8 @@ final class BOSHTransport: StreamTransport {
   }
 
   // MARK: Requests of the connection
+
+  var heldBytes: Int { unreadBytes + machine.queuedBytes }
 
   func send(_ bytes: ByteBuffer, ends: [Int]) {
     var start = bytes.readerIndex

@@ -26,6 +26,8 @@ class RemoteConnection: ChannelInboundHandler {
     // Another stream of an account in debt is not read either.
     didSet { pause(sending.charge(stanzas: 0, bytes: 0, now: door.parley.clock.now)) }
   }
+  /// What the connection holds before its peer has proved who it is; `nil` from then on, and where that is not counted.
+  final var memory: MemoryBound.Holder?
   private(set) var context: ChannelHandlerContext?
   private(set) var isOver = false
 
@@ -123,6 +125,7 @@ class RemoteConnection: ChannelInboundHandler {
       process(&bytes)
       if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
     }
+    countMemory()
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
@@ -206,6 +209,13 @@ class RemoteConnection: ChannelInboundHandler {
       ? .stop : .proceed
   }
 
+  /// Counts what the connection holds, until its peer has proved who it is.
+  private func countMemory() {
+    guard let memory else { return }
+    let written = (writer?.buffer.readableBytes ?? 0) + (context?.unsentBytes ?? 0)
+    memory.hold(DoorLimits.streamTLSBytes + backlog.capacity + (reader?.heldBytes ?? 0) + written)
+  }
+
   /// Counts a stanza of the peer.
   final func countStanza() { charge(stanzas: 1) }
 
@@ -264,6 +274,7 @@ class RemoteConnection: ChannelInboundHandler {
     guard !isOver else { return }
     isOver = true
     context = nil
+    memory = nil
     ended()
   }
 }

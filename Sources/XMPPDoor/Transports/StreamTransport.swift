@@ -9,6 +9,8 @@ import XMPP
 /// every transport; one that frames elements adapts them (`StreamFraming.writeStandAlone`).
 protocol StreamTransport: AnyObject {
   var kind: OnlineSession.Transport { get }
+  /// The bytes that it holds: what the client was sent and has not taken, and requests that are not read yet.
+  var heldBytes: Int { get }
   /// Sends bytes, in order.
   ///
   /// - Parameter ends: the end of each element in `bytes`; empty with `StreamFraming.document`.

@@ -136,6 +136,8 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
 
   // MARK: Requests of the connection
 
+  var heldBytes: Int { context?.unsentBytes ?? 0 }
+
   func send(_ bytes: ByteBuffer, ends: [Int]) {
     if awaitsHello { return }
     isBusy = true
@@ -169,6 +171,11 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
     }
     return true
   }
+}
+
+extension ChannelHandlerContext {
+  /// The bytes that were written to the channel and that its client has not taken.
+  var unsentBytes: Int { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 }
 
 /// One certificate with its TLS context.

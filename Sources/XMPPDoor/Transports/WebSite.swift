@@ -22,7 +22,8 @@ extension XMPPListener {
     let bosh = BOSHSessions(self, group)
     let socket = HTTPSocket(
       path: Self.webSocketPath, subprotocol: "xmpp", messageBytesMax: ReaderLimits.authenticated.stanzaBytes,
-      fragmentsMax: DoorLimits.fragmentsMax, refusal: Self.refusal
+      bytesMaxBeforeLogin: ReaderLimits.unauthenticated.stanzaBytes, fragmentsMax: DoorLimits.fragmentsMax,
+      refusal: Self.refusal
     ) { [self] channel, peer, onLogin in
       let connection = try connect(
         on: channel.eventLoop, framing: .messages, isSecured: true, peer: peer.address, onLogin: onLogin)
@@ -37,12 +38,9 @@ extension XMPPListener {
       HTTPRoute(.post, Self.boshPath) { request, context in
         let peer = context.peer(of: request)
         if let refusal = Self.refusal(peer) { throw refusal }
-        let bytesMax = ReaderLimits.authenticated.stanzaBytes + DoorLimits.bodyOverheadBytes
-        let body: ByteBuffer
-        do { body = try await request.body.collect(upTo: bytesMax) } catch is NIOTooManyBytesError {
-          throw HTTPRefusal(
-            status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
-        }
+        let body = try await context.body(
+          of: request, upTo: BOSHSessions.bytesMaxBeforeLogin, isLoggedIn: false
+        ) { bosh.isLoggedIn($0) ? BOSHSessions.bytesMax : nil }
         let response = await bosh.answer(
           to: body, from: peer.address, onLogin: { context.noteLogin() },
           whenClientLeaves: { context.whenClientLeaves($0) })

@@ -138,6 +138,8 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
 
   // MARK: Requests of the connection
 
+  var heldBytes: Int { context?.unsentBytes ?? 0 }
+
   func send(_ bytes: ByteBuffer, ends: [Int]) {
     guard let context, !isClosing else { return }
     var start = bytes.readerIndex
