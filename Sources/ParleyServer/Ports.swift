@@ -30,8 +30,8 @@ struct XMPPService: Service {
 
   init(
     _ settings: Settings, _ accounts: Accounts, _ certificates: Certificates, _ outgoing: Outgoing,
-    _ loops: any EventLoopGroup, _ bounds: ConnectionBounds, _ all: OpenConnections, _ handshakes: TLSHandshakes,
-    _ readiness: Readiness, _ logger: Logger
+    _ loops: any EventLoopGroup, _ bounds: ConnectionBounds, _ memory: BoundedMemory, _ all: OpenConnections,
+    _ handshakes: TLSHandshakes, _ readiness: Readiness, _ logger: Logger
   ) async throws {
     self.settings = settings
     let parley = accounts.parley
@@ -68,7 +68,7 @@ struct XMPPService: Service {
     listener = try await XMPPListener(
       door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
       exporters: exporters, boundsByNetwork: settings.boundsByNetwork, unauthenticatedMax: bounds.withoutLogin,
-      all: all, handshakes: handshakes, proxies: proxies)
+      memory: memory.withoutLogin, all: all, handshakes: handshakes, proxies: proxies)
     guard let federated = settings.federation else {
       (federation, trust) = (nil, nil)
       return

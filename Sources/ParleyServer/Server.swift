@@ -79,8 +79,10 @@ public enum Server {
     let handshakes = TLSHandshakes(
       isByNetwork: settings.boundsByNetwork, exempt: TrustedProxies(settings.trustedProxies), metrics: metrics,
       logger: logger)
+    let memoryBounds = MemoryBounds(memory: AllowedMemory.bytes)
+    let memory = BoundedMemory(memoryBounds, isByNetwork: settings.boundsByNetwork, metrics: metrics, logger: logger)
     let xmpp = try await XMPPService(
-      settings, core.accounts, certificates, outgoing, loops, bounds, all, handshakes, readiness, logger)
+      settings, core.accounts, certificates, outgoing, loops, bounds, memory, all, handshakes, readiness, logger)
     let pushes = settings.pushes.services(
       pushKeys, core.webPushKey, xmpp: xmpp.pushes, content: settings.pushContent, outgoing,
       clock: core.parley.clock, logger)
@@ -102,12 +104,12 @@ public enum Server {
       reread: reread)
     // Linux allows 1,024 open files by default.
     let downloads = Downloads(
-      memory: AllowedMemory.bytes, descriptors: OpenFiles.limit ?? 1_024, byNetwork: settings.boundsByNetwork,
+      memory: memoryBounds.memory, descriptors: OpenFiles.limit ?? 1_024, byNetwork: settings.boundsByNetwork,
       metrics: metrics, logger: logger)
     let startedAt = core.parley.clock.now
     let scrape = Scrape(
       core, federation: xmpp.federation, certificates: certificates, renewal: acme?.renewal, backups: backups,
-      replication: replication, downloads: downloads, startedAt: startedAt)
+      replication: replication, downloads: downloads, memory: memory, startedAt: startedAt)
     let context = AdminContext(
       accounts: core.accounts, startedAt: startedAt, publicURL: settings.pages, hookRoute: hookRoute,
       server: reloading, backups: core.backup
@@ -123,8 +125,9 @@ public enum Server {
     let strict = StrictTransport(settings, certificates)
     await strict.judge(at: startedAt)
     let httpBounds = HTTPBounds(
-      withoutLogin: bounds.withoutLogin, isByNetwork: settings.boundsByNetwork, all: all, handshakes: handshakes,
-      downloads: downloads, metrics: metrics, logger: logger)
+      withoutLogin: min(bounds.withoutLogin, memoryBounds.httpConnections), isByNetwork: settings.boundsByNetwork,
+      all: all, handshakes: handshakes, downloads: downloads,
+      memory: HTTPMemory(withoutLogin: memory.withoutLogin, loggedIn: memory.bodies), metrics: metrics, logger: logger)
     let http = try HTTPPorts.services(
       settings, sites: sites, certificates, strict, acme?.responses, loops, httpBounds, readiness, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(
@@ -133,6 +136,8 @@ public enum Server {
       settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
     let greeter = ReadinessReport(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
+    let memoryReturn = MemoryReturn(memory.all)
+    let returning = Background(every: ServerLimits.memoryReturnInterval) { memoryReturn.look() }
     let reload = ReloadService(certificates: certificates, strict: strict, clock: core.parley.clock, context: context)
     readiness.expect(1 + http.count + 1 + (metricsPort == nil ? 0 : 1))
 
@@ -144,7 +149,7 @@ public enum Server {
       + Background.timed(core.accounts, logger) + (metricsPort.map { [$0] } ?? [])
       + (backups.map { backups in [Background { await backups.run() }] } ?? [])
       + (replication.map { watch in [Background(every: ServerLimits.replicatorInterval) { watch.look() }] } ?? [])
-      + (acme.map { [$0] } ?? []) + [reload, admin, BackupService(backup: core.backup), greeter]
+      + (acme.map { [$0] } ?? []) + [reload, admin, BackupService(backup: core.backup), greeter, returning]
       + [Background { await pusher.run() }, xmpp] + http + [StopReport(core: core)]
     var configuration = ServiceGroupConfiguration(
       services: services.map {

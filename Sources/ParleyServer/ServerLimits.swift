@@ -65,6 +65,19 @@ enum ServerLimits {
   /// files, within these bounds. A download or an upload takes one, the store some tens.
   static let descriptorsKeptLeast = 64
   static let descriptorsKeptMost = 4_096
+  /// The share of the memory of the process that one kind of what clients make it hold takes at most, and the most bytes of
+  /// some kinds on a large machine: what ten thousand honest clients need at once. At the bound the network with the most loses
+  /// its oldest stream or body.
+  static let heldShare = 8
+  static let withoutLoginBytesMost = 256 << 20
+  static let bodyBytesMost = 256 << 20
+  /// The bytes of an HTTP connection without a login, with TLS. Their number is bounded so that they take no more than the same
+  /// share; at the bound the network with the most gives up its oldest.
+  static let httpConnectionBytes = 32_768
+  /// The interval at which memory may be given back to the system, and the bytes for which it is: for less the work is not
+  /// worth it.
+  static let memoryReturnInterval: Duration = .seconds(30)
+  static let memoryReturnedLeast = 64 << 20
   /// The share of its descriptors that a server may have open before `parley check --network` warns.
   static let descriptorsUsedMost = 0.8
   /// The waits for the answer of a relay, after each of which the request is sent again (RFC 8489 6.2.1, with fewer of

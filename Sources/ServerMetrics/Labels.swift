@@ -93,7 +93,7 @@ public enum RefusingRate: Int, Series {
   case messages, requests, address, events, signals, key, logins, registrations, invitations, passwordChanges, searches
   case guests, codes, codesToAddressHour, codesToAddressDay, secondFactor, tokenLogins, locations, nearby
   case contactHashes, exports, inbox, connections, strangers, downloads, bytes, dayBytes, deliveries, entrances
-  case newAccounts, registrationProofs
+  case newAccounts, registrationProofs, memory
   public static let labels = ["rate"]
   public var values: [String] {
     switch self {
@@ -108,8 +108,20 @@ public enum RefusingRate: Int, Series {
     case .registrationProofs: ["registration-proofs"]
     case .messages, .requests, .address, .events, .signals, .key, .logins, .registrations, .invitations, .searches,
       .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads, .bytes,
-      .deliveries, .entrances:
+      .deliveries, .entrances, .memory:
       ["\(self)"]
+    }
+  }
+}
+
+/// What memory is held for: what is not logged in, and bodies of logged-in users' requests.
+public enum HeldMemory: Int, Series {
+  case beforeLogin, bodies
+  public static let labels = ["kind"]
+  public var values: [String] {
+    switch self {
+    case .beforeLogin: ["before-login"]
+    case .bodies: ["bodies"]
     }
   }
 }

@@ -165,6 +165,7 @@ import Testing
     check(StanzaFlow.self)
     check(ReadKind.self)
     check(RefusingRate.self)
+    check(HeldMemory.self)
     check(SendingBound.self)
     check(PushProvider.self)
     check(SendingResult.self)

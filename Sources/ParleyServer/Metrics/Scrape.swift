@@ -20,15 +20,18 @@ struct Scrape: Sendable {
   private let backups: ScheduledBackups?
   private let replication: ReplicationWatch?
   private let downloads: Downloads
+  private let memory: BoundedMemory
   private let slow: Slow
 
   init(
     _ core: Core, federation: Federation?, certificates: Certificates, renewal: CertificateRenewal?,
-    backups: ScheduledBackups?, replication: ReplicationWatch?, downloads: Downloads, startedAt: Timestamp
+    backups: ScheduledBackups?, replication: ReplicationWatch?, downloads: Downloads, memory: BoundedMemory,
+    startedAt: Timestamp
   ) {
     self.backups = backups
     self.replication = replication
     self.downloads = downloads
+    self.memory = memory
     self.core = core
     self.certificates = certificates
     self.renewal = renewal
@@ -53,6 +56,7 @@ struct Scrape: Sendable {
     readings.set(metrics.backupFailing, backups?.failingSeconds ?? 0)
     readings.set(metrics.replicationFailing, replication?.failingSeconds ?? 0)
     readings.set(metrics.downloads, downloads.count)
+    readings.set(metrics.heldBytes, memory.bytes)
     readings.set(metrics.startTime, Double(startedAt.milliseconds) / 1_000)
     ProcessReadings.read(into: &readings, metrics, database: core.folder.database)
     if let late = await slow.readings(within: ServerLimits.scrapeWait, { [self] in await stored() }) {

@@ -1,0 +1,225 @@
+"""What is not logged in takes little memory each, and a bounded amount in all: 127.0.0.2 holds unfinished stanzas and bodies, more than
+there is room for; others log in at every door meanwhile, and afterwards nothing is held.
+"""
+import base64
+import contextlib
+import http.client
+import random
+import resource
+import socket
+import xml.etree.ElementTree as ElementTree
+
+import websockets.exceptions
+import websockets.sync.client
+
+from lib.apps import App
+from lib.harness import PASSWORD, PATIENCE, Server, expect, until
+from lib.scrape import Growth, Scrape
+from lib.wire import HEADER, XMPP
+
+# The memory that the server may use, and what it makes of it (docs/operations.md, "Size of the machine").
+MEMORY = 512 << 20
+LIMITED = ["prlimit", f"--data={MEMORY}"]
+BOUND, SHARE = MEMORY // 8, 16_384
+ATTACKER = "127.0.0.2"
+FRAMING, BODY, XBOSH = "urn:ietf:params:xml:ns:xmpp-framing", "http://jabber.org/protocol/httpbind", "urn:xmpp:xbosh"
+SASL, BIND = "urn:ietf:params:xml:ns:xmpp-sasl", "urn:ietf:params:xml:ns:xmpp-bind"
+
+
+class Attack:
+    """Connections that begin something and never end it."""
+
+    def __init__(self, port, count, text):
+        self.connections = [socket.create_connection(("127.0.0.1", port), PATIENCE, (ATTACKER, 0)) for _ in range(count)]
+        self.answers = [b""] * count
+        for connection in self.connections:
+            # One that was closed already takes nothing.
+            with contextlib.suppress(OSError):
+                connection.sendall(text.encode())
+
+    @property
+    def held(self):
+        """The number of those that the server has not closed."""
+        return sum(self.is_open(number) for number in range(len(self.connections)))
+
+    def is_open(self, number):
+        self.connections[number].setblocking(False)
+        try:
+            while data := self.connections[number].recv(65_536):
+                self.answers[number] += data
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for connection in self.connections:
+            connection.close()
+
+
+def held(server):
+    return Scrape(server)("parley_held_bytes", kind="before-login")
+
+
+def token(name):
+    return base64.b64encode(f"\0{name}\0{PASSWORD}".encode()).decode()
+
+
+def auth(name):
+    return f"<auth xmlns='{SASL}' mechanism='PLAIN'>{token(name)}</auth>"
+
+
+def ping(size):
+    """A request with so many bytes in it."""
+    return f"<iq xmlns='jabber:client' type='get' id='large'><ping xmlns='urn:xmpp:ping'>{'x' * size}</ping></iq>"
+
+
+BINDING = f"<iq xmlns='jabber:client' type='set' id='bind'><bind xmlns='{BIND}'/></iq>"
+
+
+class Socket:
+    """XMPP over a WebSocket."""
+
+    def __init__(self, server):
+        self.socket = websockets.sync.client.connect(
+            f"ws://127.0.0.1:{server.http}/xmpp-websocket", subprotocols=["xmpp"], compression=None, open_timeout=PATIENCE)
+
+    def ask(self, text, what):
+        self.socket.send(text)
+        while what not in (answer := self.socket.recv(timeout=PATIENCE)):
+            expect("error" not in answer, answer)
+
+    def login(self, name):
+        opening = f"<open xmlns='{FRAMING}' to='localhost' version='1.0'/>"
+        for text, what in ((opening, "features"), (auth(name), "<success"), (opening, "features"), (BINDING, "<jid>")):
+            self.ask(text, what)
+        return self
+
+
+class Requests:
+    """XMPP over requests."""
+
+    def __init__(self, server):
+        self.server, self.rid, self.sid = server, random.randrange(1 << 40), ""
+
+    def post(self, payload, attributes=""):
+        """Returns status and text."""
+        self.rid += 1
+        text = f"<body xmlns='{BODY}' xmlns:xmpp='{XBOSH}' rid='{self.rid}' {self.sid} {attributes}>{payload}</body>"
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.http, timeout=PATIENCE)
+        connection.request("POST", "/http-bind", text.encode(), {"Content-Type": "text/xml"})
+        answer = connection.getresponse()
+        data = answer.read().decode()
+        connection.close()
+        return answer.status, data
+
+    def ask(self, payload, what, attributes=""):
+        status, text = self.post(payload, attributes)
+        while what not in text:
+            expect(status == 200 and "terminate" not in text, f"{status} {text}")
+            status, text = self.post("")
+        return text
+
+    def begin(self):
+        made = ElementTree.fromstring(self.ask("", "features", "to='localhost' wait='10' hold='1' ver='1.6' xmpp:version='1.0'"))
+        self.sid = f"sid='{made.get('sid')}'"
+        return self
+
+    def login(self, name):
+        self.begin()
+        self.ask(auth(name), "<success")
+        self.ask("", "features", "to='localhost' xmpp:restart='true'")
+        self.ask(BINDING, "<jid>")
+        return self
+
+
+def everywhere(server):
+    """Somebody logs in at every door."""
+    juliet = XMPP("juliet", server.xmpp)
+    juliet.connect()
+    juliet.close()
+    Socket(server).login("juliet").socket.close()
+    Requests(server).login("juliet").post("", "type='terminate'")
+    juliet = App(server, "juliet").connect()
+    expect(juliet.command("ping").get("ok"), "the app is not answered")
+    juliet.socket.close()
+
+
+def run(checks):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with Server(wrapper=LIMITED, xmpp__plaintext="true") as server:
+        server.start()
+        server.add_users("juliet")
+        small(checks, server)
+        streams(checks, server)
+        bodies(checks, server)
+
+
+def small(checks, server):
+    with checks.check("memory: before the login a stanza is small on every transport, and afterwards it need not be"):
+        # 3,900 children in 16 KiB took 143 KiB.
+        romeo = XMPP("romeo", server.xmpp)
+        romeo.dial()
+        romeo.send("<iq type='set' id='x'><query xmlns='jabber:iq:register'>" + "<x/>" * 300)
+        error = romeo.stanza(lambda s: s.tag.endswith("}error"), "the end of a stream")
+        expect(any(child.tag.endswith("}policy-violation") for child in error), f"{ElementTree.tostring(error)}")
+        romeo.close()
+        romeo = Socket(server)
+        romeo.ask(f"<open xmlns='{FRAMING}' to='localhost' version='1.0'/>", "features")
+        romeo.socket.send(ping(20_000))
+        try:
+            while True:
+                romeo.socket.recv(timeout=PATIENCE)
+        except websockets.exceptions.ConnectionClosed as end:
+            expect(end.rcvd and end.rcvd.code == 1009, f"{end}")
+        status, text = Requests(server).begin().post(ping(20_000))
+        expect(status == 413, f"{status} {text}")
+        romeo = Socket(server).login("juliet")
+        romeo.ask(ping(200_000), "large")
+        romeo.socket.close()
+        romeo = Requests(server).login("juliet")
+        romeo.ask(ping(200_000), "large")
+        romeo.post("", "type='terminate'")
+
+
+def streams(checks, server):
+    with checks.check("memory: half stanzas of one network take all memory before login, and others log in at every door"):
+        growth = Growth(server)
+        half = HEADER + "<iq type='set' id='x'><query xmlns='jabber:iq:register'>" + "<x/>" * 150 + "<name>" + "x" * 9_000
+        # Each takes two shares or more.
+        room = BOUND // SHARE // 2
+        with Attack(server.xmpp, room + 50, half) as attack:
+            until("the end of some", lambda: attack.held <= room)
+            expect(attack.held > room // 4, f"{attack.held} are left")
+            expect(BOUND // 2 < held(server) <= BOUND, f"{held(server)} bytes are held")
+            everywhere(server)
+            expect(held(server) <= BOUND, f"{held(server)} bytes are held")
+            expect(any(b"<resource-constraint" in answer for answer in attack.answers), "nobody is told why")
+        until("all is given up", lambda: held(server) == 0)
+        growth.until("parley_refusals_total", rate="memory")
+        server.log.until(
+            "the line", lambda text: any("a connection was refused" in line and ATTACKER in line and "memory-before-login" in line
+                                         for line in text.splitlines()))
+
+
+def bodies(checks, server):
+    with checks.check("memory: half bodies of one network take all memory before login, and others log in at every door"):
+        growth = Growth(server)
+        size = 60_000
+        room = BOUND // SHARE // -(-size // SHARE)
+        text = ("POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {size + 1_000}\r\n\r\n" + "x" * size)
+        with Attack(server.http, room + 50, text) as attack:
+            until("the end of some", lambda: attack.held <= room)
+            expect(attack.held > room // 2, f"{attack.held} are left")
+            expect(held(server) <= BOUND, f"{held(server)} bytes are held")
+            everywhere(server)
+            told = [answer.lower() for answer in attack.answers if answer]
+            expect(told and all(answer.startswith(b"http/1.1 503") and b"retry-after: 5" in answer for answer in told), f"{told[:3]}")
+        until("all is given up", lambda: held(server) == 0)
+        growth.until("parley_refusals_total", rate="memory")
