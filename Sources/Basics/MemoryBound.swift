@@ -6,7 +6,8 @@ import Synchronization
 /// The memory is divided into shares of the same size, and a holder takes as many as its bytes need. When all shares are taken and
 /// a holder needs one more, the network that has the most loses its oldest holder with all its shares (`NetworkShares`). So the sum
 /// is bounded whatever holders do, and a network whose holders are large or many ends its own. A holder whose bytes change within
-/// its shares costs an atomic operation; so it may note them as often as they change.
+/// its shares costs an atomic operation; so it may note them as often as they change. Holders of users instead of networks have
+/// the name of their user in its place.
 public final class MemoryBound: Sendable {
   /// The bytes of a share: what a small holder takes, and few enough that a bound is exact to some kilobytes.
   public static let shareBytes = 16_384

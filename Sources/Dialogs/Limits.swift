@@ -292,8 +292,8 @@ public enum Limits {
   public static let blobsPerUserMax = 20_000
   /// The day of `BlobPolicy.userDayBytesMax`.
   public static let blobDay: Duration = .seconds(86_400)
-  /// Uploads at a time, of one user and of all: each holds a file open and a buffer in memory. The next is refused with
-  /// `uploads-too-many`.
+  /// Uploads at a time, of one user and of all: each holds a file open and a buffer in memory. On a machine with little memory
+  /// there are fewer of all. The next is refused with `uploads-too-many`.
   public static let uploadsPerUserMax = 4
   public static let uploadsMax = 512
   /// Threads that wait for the local disk of files, and for a remote store, which takes longer.

@@ -41,6 +41,15 @@ enum DoorLimits {
   static let unreadBytesMax = 4 * 1024 * 1024
   /// The same of a BOSH client before its login, whose largest request has 14 KiB.
   static let unreadBytesBeforeLoginMax = 32 * 1024
+  /// The bytes that a client takes between two looks, of which there is one every five seconds, to count as one that reads, and the
+  /// time for which it does although it does not take everything. What all clients leave unread has an eighth of the memory that
+  /// the server may use, at most 512 MiB: at that bound those that have read nothing for the longest are disconnected. The
+  /// slowest mobile networks take 4 KiB a second, and so all that may wait for a client in a minute.
+  static let readLeast = 20 * 1024
+  static let slowReading: TimeAmount = .seconds(120)
+  /// The memory that a session over requests takes for the answer that it holds back, with its connection. All answers that wait
+  /// have a sixteenth of the memory that the server may use; at that bound the user with the most loses the oldest session.
+  static let heldAnswerBytes = 32 * 1024
   /// The bytes that a stream before its login takes beside what it has sent and has not taken: its connection, and with TLS
   /// the buffers and states of the handshake. It counts with both against the memory of all that is not logged in, an eighth of
   /// the memory that the server may use and at most 256 MiB. At that bound the network with the most loses its oldest stream,
@@ -106,6 +115,7 @@ enum DoorLimits {
   /// The pending requests of the whole server to components and push services; further ones count as unanswered. Each
   /// costs a kilobyte; a busy server sends some hundred a second.
   static let questionsWaitingMax = 10_000
+  static let questionBytes = 1_024
 
   // Residents: users elsewhere in rooms here.
   /// The residents of one link, which is one domain elsewhere; further ones are refused with `resource-constraint`. Each

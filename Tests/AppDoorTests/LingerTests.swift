@@ -32,6 +32,7 @@ import Testing
     let reading: Reading
     let transport = OnlineSession.Transport.webSocket
     var isWritable: Bool { true }
+    var unreadBytes: Int { 0 }
     init(_ loop: any EventLoop, _ reading: Reading) { (eventLoop, self.reading) = (loop, reading) }
     func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void) {}
     func flush() {}

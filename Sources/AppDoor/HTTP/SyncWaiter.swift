@@ -63,6 +63,10 @@ final class SyncWaiter: LiveSession {
   ///
   /// - Throws: `.unauthenticated` if its login was revoked meanwhile.
   func wait(seconds: Int) async throws(Problem) {
+    // At the bound of all answers that wait this one is given early.
+    let held = door.parley.options.memory.answers.enter("\(party.address)") { self.wake() }
+    held.hold(AppLimits.heldAnswerBytes)
+    defer { held.release() }
     let timer = loop.scheduleTask(in: .seconds(Int64(seconds))) { self.wake() }
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in

@@ -46,6 +46,8 @@ final class AppSession {
   private var helloTimer: Scheduled<Void>?
   private var lagTimer: Scheduled<Void>?
   private var refusals = 0
+  /// What waits for a client that does not read.
+  private var unread: MemoryBound.Holder?
   /// Whether the client ended the session by itself.
   var hasSaidGoodbye = false
   /// Whether the session must not linger: its client is done, or was logged out.
@@ -86,6 +88,8 @@ final class AppSession {
     if channel.isWritable {
       lagTimer?.cancel()
       lagTimer = nil
+      unread?.release()
+      unread = nil
       open.map { resume($0) }
       flush()
     } else {
@@ -96,8 +100,18 @@ final class AppSession {
         me.value.end()
         me.value.channel.cut()
       }
+      let loop = channel.eventLoop
+      unread = parley.options.memory.unread.enter(address) { loop.execute { me.value.giveUnreadUp() } }
+      unread?.hold(channel.unreadBytes)
     }
     regulateReading()
+  }
+
+  /// Closes the connection of a client that does not read, for others. Its cursor remains valid.
+  private func giveUnreadUp() {
+    guard unread != nil else { return }
+    end()
+    channel.cut()
   }
 
   // MARK: Ending
@@ -130,6 +144,8 @@ final class AppSession {
     guard let was = leave() else { return }
     helloTimer?.cancel()
     lagTimer?.cancel()
+    unread?.release()
+    unread = nil
     backlog = []
     guard let session = was.session else { return }
     session.end(self)
@@ -246,7 +262,10 @@ final class AppSession {
     channel.write(count: count, cursor: cursor, body)
   }
 
-  func flush() { channel.flush() }
+  func flush() {
+    channel.flush()
+    unread?.hold(channel.unreadBytes)
+  }
 
   func write(_ body: some JSONWritable, cursor: String? = nil) {
     var writer = JSONWriter()

@@ -7,6 +7,8 @@ protocol SessionChannel: AnyObject {
   var transport: OnlineSession.Transport { get }
   /// Whether the client reads; the session is told of changes.
   var isWritable: Bool { get }
+  /// The bytes that wait for the client.
+  var unreadBytes: Int { get }
   /// Writes a text, which is sent with the next flush.
   ///
   /// - Parameters:

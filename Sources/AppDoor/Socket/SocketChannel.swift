@@ -21,6 +21,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
 
   var eventLoop: any EventLoop { channel.eventLoop }
   var isWritable: Bool { channel.isWritable }
+  var unreadBytes: Int { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
   /// - Parameter onLogin: Called when the client has proved who it is.
   init(

@@ -33,6 +33,9 @@ final class StreamChannel: SessionChannel {
   private var isOpen = false
   private var isEnded = false
   private(set) var isWritable = true
+  var unreadBytes: Int { outstanding }
+  /// What counts this answer, which ends when the client does.
+  private var held: MemoryBound.Holder?
 
   private init(
     _ loop: any EventLoop, _ chunks: AsyncStream<ByteBuffer>.Continuation, _ opened: EventLoopPromise<Void>,
@@ -60,6 +63,10 @@ final class StreamChannel: SessionChannel {
         channel.close(.goingAway, reason: "shutdown", .overloaded)
         return bound
       }
+      channel.held = door.parley.options.memory.answers.enter("\(caller.user.address)") {
+        loop.execute { bound.value.giveWay() }
+      }
+      channel.held?.hold(AppLimits.heldAnswerBytes)
       session.begin(caller, cursor: cursor)
       return bound
     }
@@ -92,6 +99,8 @@ final class StreamChannel: SessionChannel {
     guard !isEnded else { return }
     isEnded = true
     heart?.cancel()
+    held?.release()
+    held = nil
     chunks.finish()
     let session = session
     self.session = nil
@@ -101,6 +110,9 @@ final class StreamChannel: SessionChannel {
 
   /// Ends the session because the server stops.
   func goAway() { session?.goAway() }
+
+  /// Ends the session for others. Its client comes back with its cursor.
+  private func giveWay() { session?.close(.tryAgainLater, .overloaded) }
 
   // MARK: Sending
 

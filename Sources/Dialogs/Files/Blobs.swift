@@ -8,6 +8,7 @@ public final class Blobs: Sendable {
   public let policy: BlobPolicy
   package let store: any BlobStore
   private let key: SymmetricKey
+  private let uploadsMax: Int
   private let workers: ThreadPool
   private let inspectors: ThreadPool
   /// The threads that move complete files into a remote store, which takes long: readers do not wait for it.
@@ -25,8 +26,12 @@ public final class Blobs: Sendable {
     var removals: Set<BlobID> = []
   }
 
-  init(policy: BlobPolicy, store: any BlobStore, secret: [UInt8], threads: Int, logger: Logger) {
+  init(
+    policy: BlobPolicy, store: any BlobStore, secret: [UInt8], threads: Int, uploadsMax: Int = Limits.uploadsMax,
+    logger: Logger
+  ) {
     self.policy = policy
+    self.uploadsMax = min(uploadsMax, Limits.uploadsMax)
     self.logger = logger
     self.store = store
     key = HKDF<SHA256>.deriveKey(
@@ -58,7 +63,7 @@ public final class Blobs: Sendable {
   func claim(_ id: BlobID, for user: UserID) throws(Problem) -> BlobClaim {
     let result: Result<BlobClaim, Problem> = busy.withLock { busy in
       if busy.uploads[id] != nil || busy.removals.contains(id) { return .failure(.blobTaken) }
-      guard busy.uploads.count < Limits.uploadsMax,
+      guard busy.uploads.count < uploadsMax,
         busy.uploads.values.lazy.filter({ $0.user == user }).count < Limits.uploadsPerUserMax
       else {
         return .failure(

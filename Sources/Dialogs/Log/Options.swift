@@ -24,6 +24,10 @@ extension Parley {
     public var guests = GuestPolicy.none
     /// The settings of the amount that one user may send.
     public var sending = SendingPolicy()
+    /// The memory of all sessions.
+    public var memory = SessionMemory()
+    /// The uploads at a time, of which there are never more than `Limits.uploadsMax`.
+    public var uploadsMax = Limits.uploadsMax
     /// The policy and store of files; `nil` if this server takes none.
     public var blobs: (policy: BlobPolicy, store: any BlobStore)?
     /// The threads that read the store.

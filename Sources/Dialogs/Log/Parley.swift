@@ -68,7 +68,7 @@ public final class Parley: Sendable {
     blobs = options.blobs.map { policy, files in
       Blobs(
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
-        threads: min(threads, Limits.blobThreadsMax), logger: logger)
+        threads: min(threads, Limits.blobThreadsMax), uploadsMax: options.uploadsMax, logger: logger)
     }
     let commitLoop = try CommitLoop(
       store: store, hub: hub, registries: registries, clock: clock, realms: realmTable, options: options,

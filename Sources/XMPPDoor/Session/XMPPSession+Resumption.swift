@@ -145,6 +145,7 @@ extension XMPPSession {
     guard let state else { return end() }
     self.successor = nil
     isEnded = true
+    forgetUnacknowledged()
     handle.moved(to: successor.handle)
     loopContext.remove(suspended: self)
     successor.take(.success(state))

@@ -63,6 +63,9 @@ final class XMPPSession {
   var isDeaf = false
   var isEnded = false
 
+  /// What counts the stanzas that the client has not acknowledged.
+  var unacknowledged: MemoryBound.Holder?
+
   var confirmation = DeliveryConfirmation()
   /// The server's unanswered requests to the client, oldest first.
   var questions: [(id: String, answered: (XMPPSession, Stanza) -> Void)] = []
@@ -637,6 +640,7 @@ final class XMPPSession {
 
   func tick(_ now: NIODeadline) {
     if let suspendedAt, successor == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
+    countUnacknowledged()
     if let outlet {
       listen(now, outlet)
       if !management.isEnabled {
@@ -710,6 +714,7 @@ final class XMPPSession {
     postWaiting()
     postConfirmation()
     JingleSessions.lost(self)
+    forgetUnacknowledged()
     if let nonce { door.suspended.remove(nonce, handle) }
     loopContext.remove(suspended: self)
     if party.realm.isRemote {

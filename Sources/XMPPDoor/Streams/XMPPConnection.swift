@@ -23,6 +23,10 @@ final class XMPPConnection: SessionOutlet {
   /// What the stream holds before its login.
   private let memory: MemoryBound.Holder
   private var hasTLS: Bool
+  /// What waits for a logged-in client that does not read.
+  private var unread: MemoryBound.Holder?
+  /// The bytes that the transport held at the last look, and the time since when it has not got rid of them.
+  private var (waiting, waitingSince) = (0, NIODeadline?.none)
   private var transport: (any StreamTransport)?
   var machine: StreamMachine
   var binder: BindMachine
@@ -141,6 +145,7 @@ final class XMPPConnection: SessionOutlet {
   func writabilityChanged(_ isWritable: Bool) {
     self.isWritable = isWritable
     session?.handle.setLeavesUnread(!isWritable)
+    countUnread()
     guard isWritable else { return }
     // A client that reads is alive.
     heard = .now()
@@ -287,6 +292,37 @@ final class XMPPConnection: SessionOutlet {
     if case .within(let reader) = reading { bytes += reader.reader.heldBytes }
     if let transport { bytes += transport.heldBytes }
     memory.hold(bytes)
+  }
+
+  /// Counts what waits for a logged-in client, from when it does not read until it has read nearly everything.
+  private func countUnread() {
+    guard !isWritable, !isOver, hasEndedLogin, let transport else {
+      unread?.release()
+      return unread = nil
+    }
+    let (me, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
+    let holder =
+      unread ?? door.parley.options.memory.unread.enter(peer) { loop.execute { me.value.giveUnreadUp() } }
+    unread = holder
+    holder.hold(gatheredBytes + transport.heldBytes)
+  }
+
+  /// Closes the connection of a client that does not read, for others. Its session can be resumed.
+  private func giveUnreadUp() {
+    if unread != nil, !isWritable { drop() }
+  }
+
+  /// Lets a client that reads slowly count as one that has begun to be slow only now, for a while: those that read nothing
+  /// are closed before it.
+  private func noteReading(_ now: NIODeadline) {
+    guard !isWritable, let transport else { return (waiting, waitingSince) = (0, nil) }
+    // The transport gets nothing more until it has got rid of nearly everything.
+    let (before, since) = (waiting, waitingSince ?? now)
+    (waiting, waitingSince) = (transport.heldBytes, since)
+    if before - waiting >= DoorLimits.readLeast, now < since + DoorLimits.slowReading {
+      unread?.release()
+      unread = nil
+    }
   }
 
   private func takeReader() -> LoopContext.Reader {
@@ -630,6 +666,7 @@ final class XMPPConnection: SessionOutlet {
     guard let transport else { return }
     if !isWritable, gatheredBytes > 0 {
       pause(.output)
+      countUnread()
       if gatheredBytes > DoorLimits.unreadBytesMax { drop() }
       return
     }
@@ -682,8 +719,10 @@ final class XMPPConnection: SessionOutlet {
       }
     case nil: break
     }
+    noteReading(now)
     flush()
     countMemory()
+    countUnread()
     transport?.tick(now)
   }
 
@@ -698,6 +737,7 @@ final class XMPPConnection: SessionOutlet {
     let session = session
     self.session = nil
     transport = nil
+    countUnread()
     session?.connectionLost()
   }
 }

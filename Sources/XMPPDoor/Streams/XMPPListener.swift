@@ -36,6 +36,9 @@ public final class XMPPListener: Sendable {
   let handshakes: TLSHandshakes?
   /// The proxies whose connections begin with a header; `nil` for none.
   let proxies: ProxyProtocol?
+  /// The memory that all pending requests to components and push services take at most.
+  public static let questionBytesMost = DoorLimits.questionsWaitingMax * DoorLimits.questionBytes
+
   /// Whether there are bounds by network.
   let boundsByNetwork: Bool
 

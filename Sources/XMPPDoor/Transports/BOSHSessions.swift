@@ -99,7 +99,7 @@ final class BOSHSessions: Sendable {
       // The id cannot be guessed (XEP-0124 7.2).
       let sid = DoorContext.randomID()
       let connected = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) { [self] in
-        places.withLock { $0[sid]?.isLoggedIn = true }
+        places.withLock { if $0[sid] != nil { $0[sid]?.isLoggedIn = true } }
       }
       guard let connection = connected else {
         return answer(BOSHResponse(.terminated(.remoteConnectionFailed)).written())

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import NIOCore
 import XMLStream
@@ -23,6 +24,8 @@ final class BOSHTransport: StreamTransport {
   private var isWritable = true
   /// The bytes of the requests that have come since the connection last read all it had.
   private var unreadBytes = 0
+  /// What counts the answers that are held back, from the login on.
+  private var held: MemoryBound.Holder?
   private var timer: (scheduled: Scheduled<Void>, deadline: Int)?
 
   ///
@@ -59,6 +62,7 @@ final class BOSHTransport: StreamTransport {
     connection.noteLife()
     connection.counted(byteCount)
     unreadBytes += byteCount
+    countHeld()
     work { transport in
       var request = request
       // A client that abandons its requests is not held back by how many it may have.
@@ -72,6 +76,19 @@ final class BOSHTransport: StreamTransport {
       }
       return transport.machine.received(request, as: exchange, now: Self.now)
     }
+  }
+
+  private func countHeld() {
+    guard held == nil, !isOver, let user = connection.machine.user else { return }
+    let (me, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
+    held = connection.door.parley.options.memory.answers.enter("\(user)") {
+      loop.execute { me.value.giveHeldUp() }
+    }
+    held?.hold(DoorLimits.heldAnswerBytes)
+  }
+
+  private func giveHeldUp() {
+    connection.fail(StreamError(.resourceConstraint, "the sessions over requests take too much memory"))
   }
 
   /// Handles the end of the connection of a request.
@@ -114,6 +131,8 @@ final class BOSHTransport: StreamTransport {
       connection.received(.closed)
     case .over:
       isOver = true
+      held?.release()
+      held = nil
       onOver()
       // A client that closed its stream may have sent stanzas before that, which are still to be processed.
       if !isClosedByClient { connection.lost() }

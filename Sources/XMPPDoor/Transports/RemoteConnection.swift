@@ -41,6 +41,8 @@ class RemoteConnection: ChannelInboundHandler {
   /// The bytes that came and are not charged yet.
   private var uncharged = 0
   private var isInDebt = false
+  /// What waits for a peer that does not read.
+  private var unread: MemoryBound.Holder?
 
   init(
     door: DoorContext, loopContext: LoopContext, peer: String, contentNamespace: StaticString, unreadBytesMax: Int
@@ -110,6 +112,7 @@ class RemoteConnection: ChannelInboundHandler {
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     flush()
+    countUnread()
     writabilityChanged()
     goOn()
     context.fireChannelWritabilityChanged()
@@ -258,10 +261,29 @@ class RemoteConnection: ChannelInboundHandler {
       self.writer = consume writer
       // It does not read: stanzas for its users are lost, as they would be with the connection.
       if count > unreadBytesMax { context.close(mode: .all, promise: nil) }
+      countUnread()
       return
     }
     if writer.buffer.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil) }
     loopContext.give(writer)
+  }
+
+  /// Counts what waits for the peer, from when it does not read until it has read nearly everything.
+  private func countUnread() {
+    guard !isWritable, !isOver, let context else {
+      unread?.release()
+      return unread = nil
+    }
+    let (me, loop) = (NIOLoopBound(self, eventLoop: loopContext.loop), loopContext.loop)
+    let holder =
+      unread ?? door.parley.options.memory.unread.enter(peer) { loop.execute { me.value.giveUnreadUp() } }
+    unread = holder
+    holder.hold((writer?.buffer.readableBytes ?? 0) + context.unsentBytes)
+  }
+
+  /// Closes the connection for others. What must arrive is sent when the peer connects again.
+  private func giveUnreadUp() {
+    if unread != nil, !isWritable { context?.close(mode: .all, promise: nil) }
   }
 
   /// Closes the connection once everything is sent.
@@ -275,6 +297,7 @@ class RemoteConnection: ChannelInboundHandler {
     isOver = true
     context = nil
     memory = nil
+    countUnread()
     ended()
   }
 }

@@ -1,0 +1,14 @@
+public import Basics
+
+/// The bounds of the memory that the sessions of both doors take in all, beside what each may take.
+public struct SessionMemory: Sendable {
+  /// What clients were written and do not read. The session that has read nothing for the longest ends first.
+  public var unread = MemoryBound()
+  /// The stanzas that are kept until clients acknowledge them. The user with the most loses the oldest session first.
+  public var unacknowledged = MemoryBound()
+  /// Answers that wait for an event: long polls, streams of events, and sessions over requests. The user with the most loses the
+  /// oldest first.
+  public var answers = MemoryBound()
+
+  public init() {}
+}

@@ -1,0 +1,31 @@
+import Basics
+import Dialogs
+import XMPP
+
+/// The memory of what the client has not acknowledged (XEP-0198), which all sessions share.
+extension XMPPSession {
+  /// Counts the stanzas that are stored nowhere else and kept for the client.
+  func countUnacknowledged() {
+    let bytes = management.outbound.byteCount
+    guard bytes > 0, !isEnded else { return forgetUnacknowledged() }
+    let holder =
+      unacknowledged
+      ?? parley.options.memory.unacknowledged.enter("\(party.address)") { [handle] in
+        handle.reach { $0?.giveUnacknowledgedUp() }
+      }
+    unacknowledged = holder
+    holder.hold(bytes)
+  }
+
+  func forgetUnacknowledged() {
+    unacknowledged?.release()
+    unacknowledged = nil
+  }
+
+  /// Ends the session for others, unless the client has acknowledged everything meanwhile. What it misses is in the archive.
+  private func giveUnacknowledgedUp() {
+    guard unacknowledged != nil, !isEnded else { return }
+    outlet?.fail(StreamError(.resourceConstraint, "the stanzas that are not acknowledged take too much memory"))
+    end()
+  }
+}

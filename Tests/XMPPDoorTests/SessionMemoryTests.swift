@@ -1,0 +1,115 @@
+import Addresses
+import Basics
+import Dialogs
+import NIOCore
+import Testing
+import XMPP
+
+@testable import XMPPDoor
+
+/// The memory that all sessions share, with small bounds.
+@Suite(.timeLimit(.minutes(1))) struct SessionMemoryTests {
+  private static let share = MemoryBound.shareBytes
+
+  /// A client that takes nothing unless the test says so.
+  private final class Client: StreamTransport {
+    let kind = OnlineSession.Transport.tcp
+    let connection: XMPPConnection
+    var heldBytes = 0
+    private(set) var isDropped = false
+
+    init(_ connection: XMPPConnection) {
+      self.connection = connection
+      connection.opened(over: self)
+    }
+    func send(_ bytes: ByteBuffer, ends: [Int]) {}
+    func read() {}
+    func close() {}
+    func drop() { isDropped = true }
+
+    func stopsReading(_ bytes: Int) {
+      heldBytes = bytes
+      connection.writabilityChanged(false)
+    }
+  }
+
+  /// Of three clients, one reads slowly and two read nothing. At the bound the one that has read nothing for the longest is
+  /// disconnected, although the slow one has been slow for longer.
+  @Test func whoHasReadNothingForTheLongestIsDisconnected() async throws {
+    var memory = SessionMemory()
+    memory.unread = MemoryBound(bytesMax: 8 * Self.share, isByNetwork: false)
+    let network = try ServerNetwork(memory: memory)
+    let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
+    let loop = try #require(listener.mounted.first).loop
+    let user = try bare("juliet@localhost")
+    let clients = try await loop.submit {
+      let clients = try (1...3).map { _ in
+        let connection = try listener.connect(on: loop, framing: .messages, isSecured: true, peer: "192.0.2.1")
+        let client = Client(connection)
+        connection.perform(.authenticated(user, nil))
+        connection.flush()
+        return client
+      }
+      return NIOLoopBound(clients, eventLoop: loop)
+    }.get()
+    let unread = memory.unread
+    try await loop.submit {
+      let (slow, deaf, last) = (clients.value[0], clients.value[1], clients.value[2])
+      let now = NIODeadline.now()
+      #expect(unread.bytes == 0)
+      slow.stopsReading(60_000)
+      deaf.stopsReading(60_000)
+      #expect(unread.bytes == 8 * Self.share)
+      for client in [slow, deaf] { client.connection.tick(now) }
+      slow.heldBytes -= DoorLimits.readLeast
+      for client in [slow, deaf] { client.connection.tick(now + .seconds(5)) }
+      #expect(unread.bytes == 7 * Self.share)
+      last.stopsReading(30_000)
+    }.get()
+    // What that has caused is executed before this.
+    try await loop.submit {
+      #expect(clients.value.map(\.isDropped) == [false, true, false])
+      #expect(unread.bytes == 5 * Self.share)
+      // Who reads everything has nothing unread, and who is gone neither.
+      clients.value[0].connection.writabilityChanged(true)
+      #expect(unread.bytes == 2 * Self.share)
+      for client in clients.value { client.connection.lost() }
+      #expect(unread.bytes == 0)
+    }.get()
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// One that has been slow for too long counts as one that reads nothing.
+  @Test func whoIsSlowForMinutesIsDisconnectedFirst() async throws {
+    var memory = SessionMemory()
+    memory.unread = MemoryBound(bytesMax: 8 * Self.share, isByNetwork: false)
+    let network = try ServerNetwork(memory: memory)
+    let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
+    let loop = try #require(listener.mounted.first).loop
+    let user = try bare("juliet@localhost")
+    let clients = try await loop.submit {
+      let clients = try (1...2).map { _ in
+        let connection = try listener.connect(on: loop, framing: .messages, isSecured: true, peer: "192.0.2.1")
+        let client = Client(connection)
+        connection.perform(.authenticated(user, nil))
+        return client
+      }
+      let now = NIODeadline.now()
+      clients[0].stopsReading(120_000)
+      clients[0].connection.tick(now)
+      clients[0].heldBytes -= DoorLimits.readLeast
+      // The time to log in is over by then, which has nothing to do with it.
+      clients[0].connection.deadline = .distantFuture
+      clients[0].connection.tick(now + DoorLimits.slowReading)
+      clients[1].stopsReading(30_000)
+      return NIOLoopBound(clients, eventLoop: loop)
+    }.get()
+    try await loop.submit {
+      #expect(clients.value.map(\.isDropped) == [true, false])
+      for client in clients.value { client.connection.lost() }
+    }.get()
+    await listener.stopAccepting()
+    try await network.end()
+  }
+}
