@@ -132,8 +132,11 @@ public final class Downloads: Sendable {
     state = Mutex(State(shares: NetworkShares(max: max, perNetworkMax: perNetworkMax, replacesOwn: false)))
   }
 
+  /// The memory that one of them takes.
+  package static let memoryBytes = HTTPLimits.downloadMemoryBytes
+
   /// Returns the number of downloads that a server has room for.
-  static func max(memory: Int, descriptors: Int) -> Int {
+  package static func max(memory: Int, descriptors: Int) -> Int {
     let fitting = Swift.min(
       memory / HTTPLimits.downloadsMemoryShare / HTTPLimits.downloadMemoryBytes,
       descriptors / HTTPLimits.downloadsDescriptorShare)

@@ -10,6 +10,9 @@ public struct HTTPMemory: Sendable {
   /// That of the requests of logged-in users.
   let loggedIn: MemoryBound
 
+  /// The number of connections without a login, however much memory there is.
+  package static let connectionsMost = HTTPLimits.unauthenticatedMax
+
   public init(withoutLogin: MemoryBound, loggedIn: MemoryBound) {
     self.withoutLogin = withoutLogin
     self.loggedIn = loggedIn

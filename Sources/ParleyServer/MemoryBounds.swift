@@ -1,39 +1,86 @@
 import Basics
 import Dialogs
+import HTTPPort
 import Logging
 import ServerMetrics
+import XMPPDoor
 
-/// The memory that clients and other servers can make a server hold, as a value: bounds of the memory that the process may use.
+/// The memory that clients and other servers can make a server hold, as a value: each part a share of the memory that the process
+/// may use, and all parts together. docs/operations.md has the table of it for three machines.
 struct MemoryBounds: Hashable, Sendable {
   /// The bytes that the process may use.
   let memory: Int
+  /// The number of its open files, which bounds downloads as well.
+  let files: Int
 
   /// What is not logged in: streams before their login, streams of servers that are not verified, WebSockets and bodies of requests.
   var withoutLogin: Int { min(memory / ServerLimits.heldShare, ServerLimits.withoutLoginBytesMost) }
   /// The bodies of requests of logged-in users.
-  var bodies: Int { min(memory / ServerLimits.heldShare, ServerLimits.bodyBytesMost) }
+  var bodies: Int { min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost) }
+  /// What was written to clients that do not read.
+  var unread: Int { min(memory / ServerLimits.heldShare, ServerLimits.unreadBytesMost) }
+  /// The stanzas that clients have not acknowledged.
+  var unacknowledged: Int { min(memory / ServerLimits.smallShare, ServerLimits.unacknowledgedBytesMost) }
+  /// The answers that wait for an event.
+  var answers: Int { min(memory / ServerLimits.smallShare, ServerLimits.answerBytesMost) }
+
   /// The number of HTTP connections without a login.
-  var httpConnections: Int { max(memory / ServerLimits.heldShare / ServerLimits.httpConnectionBytes, 1) }
+  var httpConnections: Int {
+    min(max(memory / ServerLimits.heldShare / ServerLimits.httpConnectionBytes, 1), HTTPMemory.connectionsMost)
+  }
+  /// The number of uploads.
+  var uploads: Int { min(max(memory / ServerLimits.uploadShare / ServerLimits.uploadBytes, 1), Limits.uploadsMax) }
+  var downloads: Int { Downloads.max(memory: memory, descriptors: files) }
+
+  /// Every part under its name in docs/operations.md, with its bytes.
+  var parts: [(name: String, bytes: Int)] {
+    [
+      ("what is not logged in", withoutLogin),
+      ("HTTP connections without a login", httpConnections * ServerLimits.httpConnectionBytes),
+      ("bodies of logged-in users' requests", bodies),
+      ("unread output", unread),
+      ("unacknowledged stanzas", unacknowledged),
+      ("answers that wait", answers),
+      ("uploads", uploads * ServerLimits.uploadBytes),
+      ("downloads", downloads * Downloads.memoryBytes),
+      ("requests to components and push services", XMPPListener.questionBytesMost),
+    ]
+  }
+  /// The bytes of all parts.
+  var sum: Int { parts.reduce(0) { $0 + $1.bytes } }
 }
 
 /// The bounds of a running server.
 struct BoundedMemory: Sendable {
   let withoutLogin: MemoryBound
   let bodies: MemoryBound
+  let sessions: SessionMemory
 
+  /// - Parameter isByNetwork: Whether the network with the most loses something of what is not logged in, and of bodies; otherwise
+  ///   the oldest of all ends.
   init(_ bounds: MemoryBounds, isByNetwork: Bool, metrics: Metrics, logger: Logger) {
     let refusals = RefusalLog(logger)
-    func bound(_ bytes: Int, _ code: String) -> MemoryBound {
-      MemoryBound(bytesMax: bytes, isByNetwork: isByNetwork) { network in
+    func bound(_ bytes: Int, _ code: String, of owner: String, isByOwner: Bool) -> MemoryBound {
+      MemoryBound(bytesMax: bytes, isByNetwork: isByOwner) { name in
         metrics.refusals.add(.memory)
-        refusals.note("a connection", code, isFault: false, ["network": network])
+        refusals.note("a connection", code, isFault: false, [owner: name])
       }
     }
-    withoutLogin = bound(bounds.withoutLogin, "memory-before-login")
-    bodies = bound(bounds.bodies, "memory-of-bodies")
+    withoutLogin = bound(bounds.withoutLogin, "memory-before-login", of: "network", isByOwner: isByNetwork)
+    bodies = bound(bounds.bodies, "memory-of-bodies", of: "network", isByOwner: isByNetwork)
+    var sessions = SessionMemory()
+    sessions.unread = bound(bounds.unread, "memory-unread", of: "network", isByOwner: false)
+    sessions.unacknowledged = bound(bounds.unacknowledged, "memory-unacknowledged", of: "user", isByOwner: true)
+    sessions.answers = bound(bounds.answers, "memory-of-answers", of: "user", isByOwner: true)
+    self.sessions = sessions
   }
 
-  var all: [MemoryBound] { [withoutLogin, bodies] }
+  var all: [MemoryBound] { [withoutLogin, bodies, sessions.unread, sessions.unacknowledged, sessions.answers] }
   /// The bytes that are held now.
-  var bytes: [HeldMemory: Int] { [.beforeLogin: withoutLogin.bytes, .bodies: bodies.bytes] }
+  var bytes: [HeldMemory: Int] {
+    [
+      .beforeLogin: withoutLogin.bytes, .bodies: bodies.bytes, .unread: sessions.unread.bytes,
+      .unacknowledged: sessions.unacknowledged.bytes, .answers: sessions.answers.bytes,
+    ]
+  }
 }

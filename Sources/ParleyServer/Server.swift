@@ -57,10 +57,13 @@ public enum Server {
     let beforeSend = settings.beforeSend.map {
       BeforeSendClient(url: $0.url, signer: $0.signer, timeout: $0.timeout, client: outgoing.named)
     }
+    // Linux allows 1,024 open files by default.
+    let memoryBounds = MemoryBounds(memory: AllowedMemory.bytes, files: OpenFiles.limit ?? 1_024)
+    let memory = BoundedMemory(memoryBounds, isByNetwork: settings.boundsByNetwork, metrics: metrics, logger: logger)
     let core = try Core.open(
       settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
-      beforeSend: beforeSend, clock: clock, metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger
-    )
+      beforeSend: beforeSend, memory: memory.sessions, uploadsMax: memoryBounds.uploads, clock: clock,
+      metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
     try await UserFiles(core.parley).settle()
@@ -79,8 +82,6 @@ public enum Server {
     let handshakes = TLSHandshakes(
       isByNetwork: settings.boundsByNetwork, exempt: TrustedProxies(settings.trustedProxies), metrics: metrics,
       logger: logger)
-    let memoryBounds = MemoryBounds(memory: AllowedMemory.bytes)
-    let memory = BoundedMemory(memoryBounds, isByNetwork: settings.boundsByNetwork, metrics: metrics, logger: logger)
     let xmpp = try await XMPPService(
       settings, core.accounts, certificates, outgoing, loops, bounds, memory, all, handshakes, readiness, logger)
     let pushes = settings.pushes.services(
@@ -102,9 +103,8 @@ public enum Server {
       settings, certificates, acme?.renewal, xmpp, log, backups, replication, core.parley.registries.retention,
       core.parley.registries.administrators, logger,
       reread: reread)
-    // Linux allows 1,024 open files by default.
     let downloads = Downloads(
-      memory: memoryBounds.memory, descriptors: OpenFiles.limit ?? 1_024, byNetwork: settings.boundsByNetwork,
+      memory: memoryBounds.memory, descriptors: memoryBounds.files, byNetwork: settings.boundsByNetwork,
       metrics: metrics, logger: logger)
     let startedAt = core.parley.clock.now
     let scrape = Scrape(

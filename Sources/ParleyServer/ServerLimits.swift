@@ -65,12 +65,22 @@ enum ServerLimits {
   /// files, within these bounds. A download or an upload takes one, the store some tens.
   static let descriptorsKeptLeast = 64
   static let descriptorsKeptMost = 4_096
-  /// The share of the memory of the process that one kind of what clients make it hold takes at most, and the most bytes of
-  /// some kinds on a large machine: what ten thousand honest clients need at once. At the bound the network with the most loses
-  /// its oldest stream or body.
+  /// The share of the memory of the process that one kind of what clients make it hold takes at most: of what strangers can
+  /// make it hold and of what is written to clients, and of what logged-in users alone can make it hold. With the other parts of
+  /// `MemoryBounds` that is three quarters of the memory of a small machine. At its bound each kind loses something: see
+  /// `BoundedMemory`.
   static let heldShare = 8
+  static let smallShare = 16
+  /// The most bytes of each kind on a large machine, which are what ten thousand honest clients need at once.
   static let withoutLoginBytesMost = 256 << 20
   static let bodyBytesMost = 256 << 20
+  static let unreadBytesMost = 512 << 20
+  static let unacknowledgedBytesMost = 256 << 20
+  static let answerBytesMost = 1 << 30
+  /// The share of the memory that uploads take at most, and the bytes of one: a piece that is written, and those that the
+  /// connection has read. Their number is bounded; further ones are refused with `uploads-too-many`.
+  static let uploadShare = 32
+  static let uploadBytes = 131_072
   /// The bytes of an HTTP connection without a login, with TLS. Their number is bounded so that they take no more than the same
   /// share; at the bound the network with the most gives up its oldest.
   static let httpConnectionBytes = 32_768

@@ -114,14 +114,15 @@ public enum RefusingRate: Int, Series {
   }
 }
 
-/// What memory is held for: what is not logged in, and bodies of logged-in users' requests.
+/// What memory is held for: what is not logged in, bodies of logged-in users' requests, what clients do not read, what they
+/// have not acknowledged, and answers that wait.
 public enum HeldMemory: Int, Series {
-  case beforeLogin, bodies
+  case beforeLogin, bodies, unread, unacknowledged, answers
   public static let labels = ["kind"]
   public var values: [String] {
     switch self {
     case .beforeLogin: ["before-login"]
-    case .bodies: ["bodies"]
+    case .bodies, .unread, .unacknowledged, .answers: ["\(self)"]
     }
   }
 }

@@ -1,5 +1,5 @@
 """What is not logged in takes little memory each, and a bounded amount in all: 127.0.0.2 holds unfinished stanzas and bodies, more than
-there is room for; others log in at every door meanwhile, and afterwards nothing is held.
+there is room for; others log in at every door meanwhile, and afterwards nothing is held. Likewise what sessions do not read.
 """
 import base64
 import contextlib
@@ -21,6 +21,8 @@ from lib.wire import HEADER, XMPP
 MEMORY = 512 << 20
 LIMITED = ["prlimit", f"--data={MEMORY}"]
 BOUND, SHARE = MEMORY // 8, 16_384
+# The sessions that one user may have, and users enough that all memory for what their sessions do not read is taken.
+SESSIONS, USERS = 32, 8
 ATTACKER = "127.0.0.2"
 FRAMING, BODY, XBOSH = "urn:ietf:params:xml:ns:xmpp-framing", "http://jabber.org/protocol/httpbind", "urn:xmpp:xbosh"
 SASL, BIND = "urn:ietf:params:xml:ns:xmpp-sasl", "urn:ietf:params:xml:ns:xmpp-bind"
@@ -61,8 +63,8 @@ class Attack:
             connection.close()
 
 
-def held(server):
-    return Scrape(server)("parley_held_bytes", kind="before-login")
+def held(server, kind="before-login"):
+    return Scrape(server)("parley_held_bytes", kind=kind)
 
 
 def token(name):
@@ -158,6 +160,7 @@ def run(checks):
         small(checks, server)
         streams(checks, server)
         bodies(checks, server)
+    unread(checks)
 
 
 def small(checks, server):
@@ -223,3 +226,40 @@ def bodies(checks, server):
             expect(told and all(answer.startswith(b"http/1.1 503") and b"retry-after: 5" in answer for answer in told), f"{told[:3]}")
         until("all is given up", lambda: held(server) == 0)
         growth.until("parley_refusals_total", rate="memory")
+
+
+def unread(checks):
+    """A session that reads nothing has 256 KiB unread, and what was asked for before that."""
+    memory = 320 << 20
+    names = [f"deaf{number}" for number in range(USERS)]
+    with Server(wrapper=["prlimit", f"--data={memory}"], xmpp__plaintext="true") as server:
+        server.start()
+        server.add_users("juliet", *names)
+        with checks.check("memory: sessions that read nothing are disconnected when all memory for unread output is taken, and nobody else is"):
+            growth = Growth(server)
+            juliet = XMPP("juliet", server.xmpp)
+            juliet.connect()
+            deaf = [XMPP(name, server.xmpp, resource=f"{number}") for name in names for number in range(SESSIONS)]
+            node = "<pubsub xmlns='http://jabber.org/protocol/pubsub'>"
+            for client in deaf:
+                client.dial()
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+                client.send(auth(client.name))
+                client.stanza(lambda s: s.tag.endswith("}success"), "success")
+                client.open()
+                client.bind()
+                if client.resource == "0":
+                    client.send(f"<iq type='set' id='item'>{node}<publish node='urn:example:large'><item id='1'>"
+                                f"<x xmlns='urn:example:large'>{'x' * 100_000}</x></item></publish></pubsub></iq>")
+                    client.stanza(lambda s: s.get("id") == "item", "the item")
+                for number in range(8):
+                    client.send(f"<iq type='get' id='{number}'>{node}<items node='urn:example:large'/></pubsub></iq>")
+            growth.until("parley_refusals_total", rate="memory")
+            expect(held(server, "unread") <= memory // 8, f"{held(server, 'unread')} bytes are unread")
+            juliet.send("<iq type='get' id='still'><ping xmlns='urn:xmpp:ping'/></iq>")
+            juliet.stanza(lambda s: s.get("id") == "still", "an answer")
+            for client in deaf:
+                client.close()
+            until("nothing is unread", lambda: held(server, "unread") == 0)
+            juliet.close()
+            expect(any("memory-unread" in line for line in server.log.lines), server.tail())

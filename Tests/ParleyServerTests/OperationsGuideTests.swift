@@ -36,6 +36,21 @@ import Testing
     #expect(listed == defaults && defaults.count == 8)
   }
 
+  /// The table of what clients can make a server hold, of machines with 1, 4 and 16 GiB: each part of `MemoryBounds`, and their
+  /// sum.
+  @Test func everyPartOfTheMemoryIsInTheTable() throws {
+    let bounds = [1, 4, 16].map { MemoryBounds(memory: $0 << 30, files: 262_144) }
+    var expected = bounds[0].parts.map { [$0.name] }
+    for machine in bounds {
+      for (number, part) in machine.parts.enumerated() { expected[number].append("\(part.bytes >> 20)") }
+    }
+    expected.append(["together"] + bounds.map { "\($0.sum >> 20)" })
+    let listed = try rows("| held at most | 1 GiB | 4 GiB | 16 GiB |").map { row in
+      [row[0]] + row.dropFirst().map { $0.filter { $0 != "," } }
+    }
+    #expect(listed == expected && listed.count == 10)
+  }
+
   @Test func everyFileOfTheDataFolderIsInTheTable() async throws {
     let listed = Set(
       try rows("| in `<data>` | contents |").flatMap { names(in: $0[0]) }.map { name in
