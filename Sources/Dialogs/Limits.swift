@@ -11,6 +11,9 @@ public enum Limits {
   // The committer's inbox. At the bound HTTP answers 503 with Retry-After, and a session stops reading its socket until
   // the inbox is half empty.
   public static let inboxPostsMax = 16_384
+  /// The bytes that authors have chosen of these, at most, and less on a machine with little memory: half a second's at the
+  /// speed of a disk.
+  public static let inboxBytesMax = 64 << 20
   /// Posts in one transaction: enough to amortise a sync, few enough that the last one does not wait for long.
   public static let batchPostsMax = 2_048
   /// The least time between the starts of two commits that have nothing but posts to users elsewhere: four milliseconds, far

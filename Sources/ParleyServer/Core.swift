@@ -28,8 +28,8 @@ package struct Core: Sendable {
   /// Opens the core for a command, without sign-in and hooks.
   package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
     try open(
-      settings, folder, signIn: .none, beforeSend: nil, memory: SessionMemory(), uploadsMax: Limits.uploadsMax,
-      clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
+      settings, folder, signIn: .none, beforeSend: nil, memory: SessionMemory(), inboxBytesMax: Limits.inboxBytesMax,
+      uploadsMax: Limits.uploadsMax, clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
   }
 
   /// Opens the core.
@@ -37,11 +37,13 @@ package struct Core: Sendable {
   /// - Parameters:
   ///   - beforeSend: The hook that sees messages before they are committed; nil for none.
   ///   - memory: The memory of all sessions.
+  ///   - inboxBytesMax: The bytes of the posts that wait to be committed.
   ///   - uploadsMax: The uploads at a time.
   ///   - traces: The spans of requests and stanzas; nil if the server makes none.
   static func open(
     _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?,
-    memory: SessionMemory, uploadsMax: Int, clock: any Clock, metrics: Metrics, traces: Traces?, logger: Logger
+    memory: SessionMemory, inboxBytesMax: Int, uploadsMax: Int, clock: any Clock, metrics: Metrics, traces: Traces?,
+    logger: Logger
   ) throws(StartupError) -> Core {
     do {
       let webPushKey = try folder.webPushKey()
@@ -78,6 +80,7 @@ package struct Core: Sendable {
       options.guests = settings.guests
       options.sending = settings.sending
       options.memory = memory
+      options.inboxBytesMax = inboxBytesMax
       options.uploadsMax = uploadsMax
       options.blobs = blobs
       options.threads = settings.threads

@@ -24,6 +24,9 @@ struct MemoryBounds: Hashable, Sendable {
   /// The answers that wait for an event.
   var answers: Int { min(memory / ServerLimits.smallShare, ServerLimits.answerBytesMost) }
 
+  /// The posts that wait to be committed.
+  var inbox: Int { min(memory / ServerLimits.inboxShare, Limits.inboxBytesMax) }
+
   /// The number of HTTP connections without a login.
   var httpConnections: Int {
     min(max(memory / ServerLimits.heldShare / ServerLimits.httpConnectionBytes, 1), HTTPMemory.connectionsMost)
@@ -41,6 +44,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("unread output", unread),
       ("unacknowledged stanzas", unacknowledged),
       ("answers that wait", answers),
+      ("posts before their commit, and in it", 2 * inbox),
       ("uploads", uploads * ServerLimits.uploadBytes),
       ("downloads", downloads * Downloads.memoryBytes),
       ("requests to components and push services", XMPPListener.questionBytesMost),

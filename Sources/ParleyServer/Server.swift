@@ -62,8 +62,9 @@ public enum Server {
     let memory = BoundedMemory(memoryBounds, isByNetwork: settings.boundsByNetwork, metrics: metrics, logger: logger)
     let core = try Core.open(
       settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
-      beforeSend: beforeSend, memory: memory.sessions, uploadsMax: memoryBounds.uploads, clock: clock,
-      metrics: metrics, traces: exporter.map { Traces($0.tracer) }, logger: logger)
+      beforeSend: beforeSend, memory: memory.sessions, inboxBytesMax: memoryBounds.inbox,
+      uploadsMax: memoryBounds.uploads, clock: clock, metrics: metrics, traces: exporter.map { Traces($0.tracer) },
+      logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
     try await UserFiles(core.parley).settle()

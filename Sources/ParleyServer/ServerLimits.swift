@@ -77,6 +77,9 @@ enum ServerLimits {
   static let unreadBytesMost = 512 << 20
   static let unacknowledgedBytesMost = 256 << 20
   static let answerBytesMost = 1 << 30
+  /// The share of the memory of the posts that wait to be committed; as much may be in the commit that is under way. At the
+  /// bound sessions are not read, and HTTP answers 503.
+  static let inboxShare = 32
   /// The share of the memory that uploads take at most, and the bytes of one: a piece that is written, and those that the
   /// connection has read. Their number is bounded; further ones are refused with `uploads-too-many`.
   static let uploadShare = 32

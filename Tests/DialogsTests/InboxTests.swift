@@ -45,6 +45,25 @@ import Testing
     #expect(tries.load(ordering: .relaxed) == 1)
   }
 
+  /// Few posts with many bytes fill it, too, and it has room again when most of them are taken.
+  @Test func itIsFullByBytesAsWell() {
+    let inbox = Inbox(metrics: Metrics(), bytesMax: 10_000)
+    func append(_ count: Int) -> Bool {
+      let draft = PrivateXMLDraft(name: "x", bytes: Array(repeating: 0, count: count))
+      let post = Post(author: author, intent: .setPrivateXML([draft]), completion: .none)
+      return if case .queued = inbox.append(post) { true } else { false }
+    }
+    #expect(append(6_000) && !inbox.isFull)
+    #expect(append(6_000) && inbox.isFull)
+    #expect(!append(0))
+    let tries = Atomic(0)
+    inbox.whenRoom { tries.add(1, ordering: .relaxed) }
+    #expect(tries.load(ordering: .relaxed) == 0)
+    #expect(inbox.take(pausing: false).posts.count == 2)
+    #expect(tries.load(ordering: .relaxed) == 1)
+    #expect(append(6_000) && !inbox.isFull)
+  }
+
   @Test func postsThatCanWaitAreGatheredInAPause() {
     #expect(append(1, canWait: true) == true)
     #expect(inbox.take(pausing: false).hasPatient)

@@ -21,7 +21,7 @@ import Testing
     #expect(bounds.httpConnections == connections)
     #expect(bounds.uploads == uploads)
     // The rest is for the program, the database's caches and sessions that do as they should.
-    #expect(bounds.sum <= memory / 5 * 4)
+    #expect(bounds.sum <= memory / 6 * 5)
   }
 
   /// Memory is given back once for each wave that was large, and not while it lasts.

@@ -1,8 +1,8 @@
 import ServerMetrics
 import Synchronization
 
-/// The committer's queue: any thread appends, the committer takes everything. It is bounded by `Limits.inboxPostsMax`;
-/// at the bound `append` refuses, and callers are told when there is room again (half empty, to avoid oscillation).
+/// The committer's queue: any thread appends, the committer takes everything. It is bounded by `Limits.inboxPostsMax`, and by the
+/// bytes of its posts; at a bound `append` refuses, and callers are told when there is room again (half empty, to avoid oscillation).
 ///
 /// States of the committer: idle, until it is woken; working; pausing, for a time that it measures itself and that a post
 /// which cannot wait ends.
@@ -10,6 +10,8 @@ final class Inbox: Sendable {
   private enum Consumer { case idle, working, pausing }
   private struct State {
     var posts: [Post] = []
+    /// The bytes of these.
+    var bytes = 0
     var waiting: [@Sendable () -> Void] = []
     var consumer = Consumer.idle
     /// Whether some of the posts can wait, and whether some cannot.
@@ -17,11 +19,18 @@ final class Inbox: Sendable {
     var closed = false
     /// The number of posts that were taken.
     var taken = 0
+
+    func isFull(_ bytesMax: Int) -> Bool { posts.count >= Limits.inboxPostsMax || bytes >= bytesMax }
+    func hasRoom(_ bytesMax: Int) -> Bool { posts.count < Limits.inboxPostsMax / 2 && bytes <= bytesMax / 2 }
   }
   private let state = Mutex(State())
   private let metrics: Metrics
+  private let bytesMax: Int
 
-  init(metrics: Metrics) { self.metrics = metrics }
+  init(metrics: Metrics, bytesMax: Int = Limits.inboxBytesMax) {
+    self.metrics = metrics
+    self.bytesMax = bytesMax
+  }
 
   enum Appended { case queued(wake: Bool), full, closed }
 
@@ -31,11 +40,12 @@ final class Inbox: Sendable {
   func append(_ post: Post, canWait: Bool = false) -> Appended {
     state.withLock { state in
       if state.closed { return .closed }
-      if state.posts.count >= Limits.inboxPostsMax {
+      if state.isFull(bytesMax) {
         metrics.refusals.add(.inbox)
         return .full
       }
       state.posts.append(post)
+      state.bytes += post.intent.byteCount
       if canWait { state.hasPatient = true } else { state.hasUrgent = true }
       guard state.consumer == .idle || state.consumer == .pausing && !canWait else { return .queued(wake: false) }
       state.consumer = .working
@@ -52,14 +62,14 @@ final class Inbox: Sendable {
   var isClosed: Bool { state.withLock { $0.closed } }
   var taken: Int { state.withLock { $0.taken } }
   var count: Int { state.withLock { $0.posts.count } }
-  var isFull: Bool { state.withLock { $0.posts.count >= Limits.inboxPostsMax } }
+  var isFull: Bool { state.withLock { $0.isFull(bytesMax) } }
 
   /// Runs `body` (on the committer's thread) once there is room; at once if there is, and never once the inbox is closed:
   /// who tries again as soon as there is room would do so for ever.
   func whenRoom(_ body: @escaping @Sendable () -> Void) {
     let now = state.withLock { state in
       if state.closed { return false }
-      if state.posts.count < Limits.inboxPostsMax / 2 { return true }
+      if state.hasRoom(bytesMax) { return true }
       state.waiting.append(body)
       return false
     }
@@ -82,13 +92,15 @@ final class Inbox: Sendable {
       if state.posts.count <= Limits.batchPostsMax {
         batch = state.posts
         state.posts = []
+        state.bytes = 0
         (state.hasPatient, state.hasUrgent) = (false, false)
       } else {
         batch = Array(state.posts.prefix(Limits.batchPostsMax))
         state.posts.removeFirst(Limits.batchPostsMax)
+        state.bytes -= batch.reduce(0) { $0 + $1.intent.byteCount }
       }
       state.taken += batch.count
-      guard state.posts.count < Limits.inboxPostsMax / 2 else { return (batch, hasPatient, []) }
+      guard state.hasRoom(bytesMax) else { return (batch, hasPatient, []) }
       defer { state.waiting = [] }
       return (batch, hasPatient, state.waiting)
     }
@@ -98,4 +110,17 @@ final class Inbox: Sendable {
 
   /// Closes the inbox: it accepts nothing more, but queued posts will still be committed.
   func close() { state.withLock { $0.closed = true } }
+}
+
+extension Intent {
+  /// The bytes that its author has chosen, of the kinds that may have many; bounds of memory count them.
+  var byteCount: Int {
+    switch self {
+    case .message(let draft): Int(draft.content.storedBytes)
+    case .node(.publish(let publication), at: _): publication.item?.content.byteCount ?? 0
+    case .signal(.stanza(let stanza), to: _): stanza.byteCount
+    case .setPrivateXML(let drafts): drafts.reduce(0) { $0 + ($1.bytes?.count ?? 0) }
+    default: 0
+    }
+  }
 }

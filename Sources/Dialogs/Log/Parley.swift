@@ -61,7 +61,7 @@ public final class Parley: Sendable {
     }
     pubsub = PubsubServices(options, realms, registries.administrators)
     hub = Hub(guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups, clock: clock)
-    let inbox = Inbox(metrics: metrics)
+    let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax)
     self.inbox = inbox
     let threads = max(2, options.threads)
     readers = ThreadPool(label: "parley.reader", count: min(threads, Limits.readersMax))
