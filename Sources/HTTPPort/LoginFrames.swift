@@ -47,8 +47,12 @@ struct FrameLengths {
 
   /// The bytes of the header whose first two are there.
   private var headerCount: Int {
-    let kind = header[1] & 0x7F
-    return 2 + (kind == 126 ? 2 : kind == 127 ? 8 : 0) + (header[1] & 0x80 != 0 ? 4 : 0)
+    let mask = header[1] & 0x80 == 0 ? 0 : 4
+    switch header[1] & 0x7F {
+    case 126: return 4 + mask
+    case 127: return 10 + mask
+    default: return 2 + mask
+    }
   }
 
   private var length: Int {

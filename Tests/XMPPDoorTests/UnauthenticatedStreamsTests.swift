@@ -71,4 +71,31 @@ import Testing
     try await network.end()
     #expect(memory.bytes == 0)
   }
+
+  /// The same for streams of servers that are not verified, which count with the memory of TLS.
+  @Test func theMemoryOfUnverifiedServersIsBounded() async throws {
+    let network = try ServerNetwork()
+    let side = ServerSide("montague.example", network, place: try await network.place())
+    let losses = Locked<[String]>([])
+    let memory = MemoryBound(bytesMax: 9 * MemoryBound.shareBytes) { loser in losses.withLock { $0.append(loser) } }
+    let listener = ServerListener(
+      side.streams, mounted: [side.place], group: network.group, owner: side.owner, memory: memory)
+    let port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    func open(from address: String) async throws -> RawServer {
+      let peer = try await RawServer(network.group, port: port, from: address)
+      peer.pour(RawServer.header())
+      #expect(await peer.read(to: "</stream:features>").contains("<starttls"))
+      return peer
+    }
+    let attackers = try await [open(from: "127.0.0.2"), open(from: "127.0.0.2"), open(from: "127.0.0.2")]
+    #expect(memory.bytes == 9 * MemoryBound.shareBytes)
+    let witness = try await open(from: "127.0.0.3")
+    #expect(await attackers[0].read(to: "never").contains("<resource-constraint"))
+    #expect(losses.withLock { $0 } == ["127.0.0.2"])
+    #expect(memory.bytes == 9 * MemoryBound.shareBytes)
+    for peer in [witness, attackers[1], attackers[2]] { try await peer.close() }
+    await listener.stopAccepting()
+    try await network.end()
+    #expect(memory.bytes == 0)
+  }
 }
