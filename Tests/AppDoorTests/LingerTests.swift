@@ -326,4 +326,22 @@ import Testing
     await scene.loop.run()
     #expect(scene.watcher.taken().map(\.availability) == [.online, .offline])
   }
+
+  /// What a stranger sends behind `hello` would wait in memory: it is read once the client is known, or refused.
+  @Test func aClientIsReadNoFurtherUntilItIsKnown() async throws {
+    let scene = try await Scene()
+    let hello = Array(#"{"id":"1","type":"hello","data":{"token":"nobody"}}"#.utf8)
+    try await scene.loop.executeInContext { [door = scene.door, loop = scene.loop, reading = scene.reading] in
+      let session = AppSession(door: door, channel: Line(loop, reading), address: "192.0.2.1")
+      hello.withUnsafeBytes { session.take($0) }
+    }
+    #expect(scene.reading.changes.withLock { $0 }.first == false)
+    let end = ContinuousClock.now + .seconds(30)
+    while scene.reading.changes.withLock({ $0 }) != [false, true] {
+      try #require(ContinuousClock.now < end)
+      // The token is looked up on another thread.
+      await scene.loop.run()
+      await Task.yield()
+    }
+  }
 }

@@ -62,6 +62,7 @@ extension AppSession {
     let input = try input(HelloInput.self, frame)
     helloCame()
     state = .identifying
+    regulateReading()
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     let accounts = accounts
     let loop = channel.eventLoop

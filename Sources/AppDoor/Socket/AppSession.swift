@@ -128,6 +128,8 @@ final class AppSession {
     case .tooBig, .tryAgainLater, .badFrame, .replaced, .tooFast: break
     }
     end()
+    // The client's answer to the close is read.
+    regulateReading()
     channel.close(code, reason: reason, problem)
   }
 
@@ -201,10 +203,11 @@ final class AppSession {
   // MARK: Reading
 
   /// Reads the socket while there is room for further commands, while the client reads the answers, and while the user
-  /// has not sent as many bytes as one may.
+  /// has not sent as many bytes as one may; and not while the client is being identified, as what strangers send would wait.
   func regulateReading() {
+    let isIdentifying = if case .identifying = state { true } else { false }
     let mustStop =
-      !isWritable || isHeldBack || backlog.count >= AppLimits.backlogMax
+      isIdentifying || !isWritable || isHeldBack || backlog.count >= AppLimits.backlogMax
       || (open?.awaited.count ?? 0) >= AppLimits.inFlightMax
     if mustStop == isReadingStopped { return }
     isReadingStopped = mustStop
