@@ -290,6 +290,7 @@ final class XMPPConnection: SessionOutlet {
     guard !hasEndedLogin else { return }
     var bytes = (hasTLS ? DoorLimits.streamTLSBytes : DoorLimits.streamBytes) + backlog.capacity + gatheredBytes
     if case .within(let reader) = reading { bytes += reader.reader.heldBytes }
+    bytes += events.count * DoorLimits.eventBytes
     if let transport { bytes += transport.heldBytes }
     memory.hold(bytes)
   }
