@@ -2,7 +2,7 @@ import Basics
 import NIOCore
 import NIOWebSocket
 
-/// The lengths that the headers of frames tell (RFC 6455 5.2), as they come: the bytes of a message before it is complete.
+/// The lengths that the headers of frames announce (RFC 6455 5.2), as they come: the bytes of a message before it is complete.
 struct FrameLengths {
   private var header: [UInt8] = []
   /// The bytes of the frame that are still to come.

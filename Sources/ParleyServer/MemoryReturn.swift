@@ -3,8 +3,8 @@ import CMalloc
 import Synchronization
 
 /// Gives memory back to the system when much of what clients made the server hold is held no more. glibc keeps freed memory for
-/// later use; without this the process would stay as large as its largest wave has made it, and the other programs of the machine
-/// would lack the memory.
+/// later use; without this the process would stay as large as it has ever been, and the other programs of the machine would lack
+/// the memory.
 final class MemoryReturn: Sendable {
   private let bounds: [MemoryBound]
   private let trim: @Sendable () -> Void

@@ -202,7 +202,7 @@ def streams(checks, server):
             expect(BOUND // 2 < held(server) <= BOUND, f"{held(server)} bytes are held")
             everywhere(server)
             expect(held(server) <= BOUND, f"{held(server)} bytes are held")
-            expect(any(b"<resource-constraint" in answer for answer in attack.answers), "nobody is told why")
+            expect(any(b"<resource-constraint" in answer for answer in attack.answers), "no answer has the reason")
         until("all is given up", lambda: held(server) == 0)
         growth.until("parley_refusals_total", rate="memory")
         server.log.until(
@@ -222,8 +222,8 @@ def bodies(checks, server):
             expect(attack.held > room // 2, f"{attack.held} are left")
             expect(held(server) <= BOUND, f"{held(server)} bytes are held")
             everywhere(server)
-            told = [answer.lower() for answer in attack.answers if answer]
-            expect(told and all(answer.startswith(b"http/1.1 503") and b"retry-after: 5" in answer for answer in told), f"{told[:3]}")
+            answers = [answer.lower() for answer in attack.answers if answer]
+            expect(answers and all(answer.startswith(b"http/1.1 503") and b"retry-after: 5" in answer for answer in answers), f"{answers[:3]}")
         until("all is given up", lambda: held(server) == 0)
         growth.until("parley_refusals_total", rate="memory")
 

@@ -43,7 +43,7 @@ import Testing
     lengths = FrameLengths()
     #expect(try !read(frame(70_001), 70_000))
     lengths = FrameLengths()
-    // The longest that a header can tell.
+    // The longest that a header can announce.
     #expect(!read(ByteBuffer(bytes: [0x81, 0xFF] + Array(repeating: 0xFF, count: 12)), 70_000))
   }
 

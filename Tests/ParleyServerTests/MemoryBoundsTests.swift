@@ -24,8 +24,8 @@ import Testing
     #expect(bounds.sum <= memory / 6 * 5)
   }
 
-  /// Memory is given back once for each wave that was large, and not while it lasts.
-  @Test func memoryIsGivenBackAfterAWave() {
+  /// Memory is given back once each time that much of it has become free, and not before.
+  @Test func memoryIsGivenBackOnceMuchIsFree() {
     let count = Count()
     let bound = MemoryBound()
     let memory = MemoryReturn([bound, MemoryBound()]) { count.value.wrappingAdd(1, ordering: .relaxed) }
@@ -45,7 +45,7 @@ import Testing
     #expect(look() == 1)
     holder.hold(0)
     #expect(look() == 1)
-    // A wave that came and went between two looks.
+    // Much that came and went between two looks.
     holder.hold(200 << 20)
     holder.hold(0)
     #expect(look() == 2)
