@@ -16,7 +16,7 @@ class Put:
 
     def __init__(self, server, url, length, kind="application/octet-stream"):
         parts = urllib.parse.urlsplit(url)
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)
+        self.connection = http.client.HTTPConnection(server.host, server.http, timeout=PATIENCE)
         self.connection.putrequest("PUT", parts.path + "?" + parts.query)
         if length is not None:
             self.connection.putheader("Content-Length", str(length))
@@ -37,7 +37,7 @@ class Put:
 
 def ask(server, url, method="GET", headers=None):
     parts = urllib.parse.urlsplit(url)
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)) as connection:
+    with contextlib.closing(http.client.HTTPConnection(server.host, server.http, timeout=PATIENCE)) as connection:
         connection.request(method, parts.path + ("?" + parts.query if parts.query else ""), headers=headers or {})
         response = connection.getresponse()
         return response.status, response.headers, response.read()
@@ -80,7 +80,7 @@ class Part:
 
     def __init__(self, server, made, offset, length, last=True, kind="application/partial-upload", **headers):
         parts = urllib.parse.urlsplit(made["uploadUrl"])
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)
+        self.connection = http.client.HTTPConnection(server.host, server.http, timeout=PATIENCE)
         self.connection.putrequest("PATCH", parts.path + "?" + parts.query)
         fields = {"Content-Length": length, "Content-Type": kind, "Upload-Offset": offset,
                   "Upload-Complete": "?1" if last else "?0", **headers}

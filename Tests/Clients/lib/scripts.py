@@ -74,6 +74,7 @@ SCRIPTS = [
     Script("networks", seconds=45, cores=0.8, once="what it finds is an attack that succeeds"),
     Script("proxies"),
     Script("memory", once="what it finds is an attack that succeeds"),
+    Script("attacks", seconds=120, cores=0.9, once="what it finds is an attack that succeeds"),
     Script("secrecy", once="what it finds is leaked"),
     Script("web"),
     Script("sdk_js", seconds=70, cores=0.5),

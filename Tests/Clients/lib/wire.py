@@ -21,10 +21,21 @@ class Gone(Failure):
     """The connection is lost."""
 
 
+def is_open(connection):
+    """Whether the server has not closed this connection, from which nothing is read otherwise."""
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
 class XMPP:
     """`trust` is the certificate to believe, where the port wants TLS from the start."""
 
-    header = HEADER
+    header, host = HEADER, "127.0.0.1"
 
     def __init__(self, name, port, resource="wire", trust=None):
         self.name, self.port, self.resource, self.trust = name, port, resource, trust
@@ -32,7 +43,7 @@ class XMPP:
         self.kept = []
 
     def dial(self):
-        self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        self.socket = socket.create_connection((self.host, self.port), timeout=PATIENCE)
         if self.trust:
             context = ssl.create_default_context(cafile=self.trust)
             self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
@@ -114,6 +125,7 @@ class XMPP:
 class Client(XMPP):
     def __init__(self, server, name, resource):
         super().__init__(name, server.tls, resource, server.certificate)
+        self.host = server.host
         self.connect()
 
     def present(self, show=""):

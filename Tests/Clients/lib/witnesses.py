@@ -1,0 +1,160 @@
+"""A server that is attacked on a small internet (`lib.internet`): the attacker is on one machine, which is one network, and the witnesses are on
+another. They stay logged in by both doors, and during each attack they log in once more, write and are answered.
+"""
+import contextlib
+import os
+import pathlib
+import re
+import resource
+import socket
+import ssl
+
+from lib.apps import App
+from lib.harness import PASSWORD, PATIENCE
+from lib.internet import SERVICES
+from lib.partners import DIRECT, Parley
+from lib.wire import Client
+
+# The open files and the memory of a small machine.
+FILES, MEMORY = 1_024, 1 << 30
+MIB = 1 << 20
+HTTP, HTTPS = 8080, 8443
+CROWD = [f"lord{number}" for number in range(120)]
+
+
+class Attacked(Parley):
+    """`parley serve` for the domain `localhost` with the limits of a small machine: of open files by the kernel, and of memory by a limit of a
+    control group, which the server reads and plans with. The kernel does not enforce the latter here; checks compare what the process takes."""
+
+    http = HTTP
+
+    def __init__(self, machine, **settings):
+        names = ["localhost", *(f"{service}.localhost" for service in SERVICES)]
+        machine.internet.authority.issue("good", names, machine.chain, machine.key)
+        super().__init__(machine, domain="localhost", federation__enabled="false", log__level="info", **settings)
+        self.domain, self.files = "localhost", FILES
+        groups = self.folder / "groups"
+        groups.mkdir()
+        (groups / "memory.max").write_text(f"{MEMORY}\n")
+        machine.space.run("mount", "--bind", groups, "/sys/fs/cgroup")
+
+    def command(self):
+        return ["prlimit", f"--nofile={self.files}:{self.files}", "--", *super().command()]
+
+    def add_users(self, *names):
+        rows = "".join(f"{name}@localhost,{PASSWORD},{name.capitalize()}\n" for name in names)
+        self.run("user", "import", "-", input="jid,password,name\n" + rows)
+        self.users += names
+
+    def _bytes(self, field):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(rf"^{field}:\s+(\d+) kB$", status, re.M)[1]) << 10
+
+    @property
+    def memory(self):
+        """The bytes of the process that are in memory now."""
+        return self._bytes("VmRSS")
+
+    @property
+    def peak(self):
+        """The most that were there at once since its start."""
+        return self._bytes("VmHWM")
+
+    @property
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    @property
+    def stored(self):
+        """The bytes of the data folder."""
+        return sum(path.stat().st_size for path in self.data.rglob("*") if path.is_file())
+
+
+class Scene:
+    """The server, the attacker's machine, and Romeo (XMPP) and Juliet (app), who are on the machine of the witnesses."""
+
+    def __init__(self, internet):
+        # Each attack opens more connections than the server may have files.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        self.server = Attacked(internet.machines["parley"]).start()
+        attacker, home = internet.machines["attacker"], internet.machines["witness"]
+        self.attacker, self.home = attacker.space, home.space
+        self.attacker_address, self.home_address = attacker.address, home.address
+        self.server.add_users("romeo", "juliet", "iago", "emilia", "othello", "cassio", *CROWD)
+        self.proofs = 0
+        self.arrive()
+
+    def arrive(self):
+        with self.home.here():
+            self.romeo = Client(self.server, "romeo", "wire").present()
+            self.juliet = App(self.server, "juliet").connect()
+            self.dialog = self.juliet.dialog("romeo")
+
+    def leave(self):
+        self.romeo.close()
+        self.juliet.close()
+
+    @contextlib.contextmanager
+    def configured(self, files=FILES, **settings):
+        """With other limits or keys, on a server that has just started; the witnesses log in again."""
+        self.leave()
+        self.server.files = files
+        try:
+            with self.server.configured(**settings):
+                self.arrive()
+                try:
+                    yield
+                finally:
+                    self.leave()
+                    self.server.files = FILES
+        finally:
+            self.arrive()
+
+    def prove(self):
+        """The witnesses write to each other, and each logs in once more, however long that takes (`PATIENCE`)."""
+        self.proofs += 1
+        to_him, to_her = f"to him {self.proofs}", f"to her {self.proofs}"
+        with self.home.here():
+            self.juliet.say(self.dialog, to_him)
+            self.romeo.message(to_him)
+            self.romeo.say("juliet", to_her)
+            self.juliet.message(to_her)
+            late = Client(self.server, "romeo", f"late{self.proofs}")
+            late.say("juliet", to_her + ", late")
+            late.close()
+            app = App(self.server, "juliet", "late").connect()
+            app.say(self.dialog, to_him + ", late")
+            app.close()
+
+    def dial(self, port):
+        """A connection of the attacker."""
+        with self.attacker.here():
+            return socket.create_connection((self.server.host, port), PATIENCE)
+
+    def secured(self, port=DIRECT):
+        context = ssl.create_default_context(cafile=self.server.certificate)
+        return context.wrap_socket(self.dial(port), server_hostname="localhost")
+
+    def client(self, name, resource):
+        """An XMPP client of the attacker."""
+        with self.attacker.here():
+            return Client(self.server, name, resource)
+
+    def app(self, name):
+        with self.attacker.here():
+            return App(self.server, name)
+
+    def crowd(self, count):
+        """So many XMPP clients of the attacker, each of another user."""
+        return [self.client(name, "crowd") for name in CROWD[:count]]
+
+
+@contextlib.contextmanager
+def held(connections):
+    """Closes them at the end."""
+    try:
+        yield connections
+    finally:
+        for connection in connections:
+            connection.close()
