@@ -232,8 +232,9 @@ def read_all(client):
 
 def rooms(checks, scene):
     """One occupant of a room changes the nick as often as one can, another enters and leaves, and a third sends as much as one may."""
-    server, changes = scene.server, 60
-    owner, crowd = found(scene, "othello"), scene.crowd(30)
+    # More sessions than a small room has (`Limits.fanOutMin`), and more than a user may enter at once.
+    server, changes = scene.server, 150
+    owner, crowd = found(scene, "othello"), scene.crowd(70)
     observer, talker = (scene.client("emilia", resource) for resource in ("observer", "talker"))
     masked, guest = scene.client("iago", "masked"), scene.client("cassio", "guest")
     with held([owner, observer, talker, masked, guest, *crowd]):
@@ -247,14 +248,19 @@ def rooms(checks, scene):
                 f"<presence to='{COURT}/cassio'><x xmlns='{MUC}'/></presence><presence type='unavailable' to='{COURT}/cassio'/>"
                 for number in range(changes)))
             scene.prove()
+            for client in (masked, guest):
+                expect(client.ask(PING, "get", "localhost").get("type") == "result", "no answer behind the changes")
+            refused = sum(stanza.tag.endswith("}presence") and stanza.get("type") == "error" for stanza in masked.kept)
             owner.send(f"<message type='groupchat' to='{COURT}'><body>now</body></message>")
-            seen = collections.Counter()
+            seen, arrived = collections.Counter(), observer.kept
             while not seen["now"]:
-                for stanza in observer.read(PATIENCE, "the end"):
+                for stanza in arrived:
                     seen["now"] += stanza.findtext(BODY) == "now"
                     seen["changes"] += any(each.get("code") == "303" for each in stanza.iter(f"{{{MUC}#user}}status"))
                     seen["entrances"] += stanza.get("from") == f"{COURT}/cassio" and stanza.get("type") is None
-            expect(0 < seen["changes"] < changes and 0 < seen["entrances"] < changes, f"{seen}")
+                arrived = [] if seen["now"] else observer.read(PATIENCE, "the end")
+            expect(0 < seen["changes"] < changes and seen["changes"] + refused == changes, f"{refused} of {changes} refused: {seen}")
+            expect(0 < seen["entrances"] < changes, f"{seen}")
         with checks.check("attacks: who floods a room takes nothing from people outside"):
             expect(enter(talker, "emilia").get("type") is None, "she cannot enter")
             growth = Growth(server)
