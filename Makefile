@@ -186,6 +186,12 @@ soak: packages $(VENV)/ready ## 100,000 arrivals and resumptions of clients, bot
 bench: packages ## measure Parley and other servers; BENCH='--quick' or other options of Tests/Benchmarks/run
 	@Tests/Benchmarks/run $(BENCH)
 
+# Both cores for the server and for all others, as it is on a small machine.
+.PHONY: attacks
+attacks: packages ## send attacks at full rate, and measure what others notice of them (root); ATTACKS='--workloads attacks-rooms' or other options
+	@Tests/Benchmarks/run --only parley --unpinned --rounds 1 --strict --docs never \
+	    --workloads attacks-doors,attacks-sending,attacks-rooms,fairness-app,fairness-xmpp $(ATTACKS)
+
 .PHONY: bench-imports
 bench-imports: packages ## measure imports from other servers; IMPORTS='--users 10000 --copies 1000000' or other options
 	@swift build -c release --product parley

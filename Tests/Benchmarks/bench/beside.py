@@ -1,4 +1,4 @@
-"""What goes on beside a workload's load: backups of the database, visits of the web client."""
+"""What goes on beside a workload's load: backups of the database, visits of the web client; and bounds that only some workloads leave in place."""
 import contextlib
 import glob
 import gzip
@@ -9,6 +9,8 @@ import statistics
 import subprocess
 import threading
 import time
+
+from .servers import SENDING
 
 VISIT_EVERY = 0.2  # seconds from the begin of one visit to that of the next
 
@@ -95,4 +97,15 @@ def visits(server):
         "visits": len(took), "visit_p50_ms": round(1000 * statistics.median(took), 1), "visit_kib": round(sizes[0] / 1024, 1)})
 
 
-BESIDE = {None: lambda server: contextlib.nullcontext({}), "backups": backups, "visits": visits}
+@contextlib.contextmanager
+def bounds(server):
+    """The server has its default bounds of what one user may send."""
+    raised = {key: server.partner.settings.pop(key) for key in SENDING}
+    server.restart()
+    try:
+        yield {}
+    finally:
+        server.partner.settings.update(raised)
+
+
+BESIDE = {None: lambda server: contextlib.nullcontext({}), "backups": backups, "visits": visits, "bounds": bounds}

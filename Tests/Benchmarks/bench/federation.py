@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from .servers import HERE, PEERS, ROOT, VARIANTS, Server, log
+from .servers import HERE, PEERS, ROOT, SENDING, VARIANTS, Server, log
 
 PARTNER, REMOTE = "partner", "remote"
 DOMAINS = 2000  # of the remote server, of each kind
@@ -36,13 +36,17 @@ class FederatedServer(Server):
                              "sql_username": "ejabberd", "sql_password": "bench", "sql_pool_size": 10}}[self.archive]
             partner.options = {"auth_scram_hash": "sha256", "cache_size": 100000, "default_db": "sql", "auth_method": "sql", **sql}
         else:
-            partner.settings["log__level"] = "info"
+            partner.settings.update(log__level="info", registration="true", **SENDING)  # attacks register, too
 
     @property
     def address(self):
         return "%s:%d" % (self.partner.host, self.partner.xmpp)
 
-    http_address, security = "", ["--tls"]
+    @property
+    def http_address(self):
+        return "%s:8080" % self.partner.host if self.script == "parley" else ""
+
+    security = ["--tls"]
 
     def enter(self, command):
         """xload runs on the machine of the remote server."""

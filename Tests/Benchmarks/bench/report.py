@@ -5,7 +5,7 @@ import statistics
 
 from . import charts, tables
 from .servers import VARIANTS, label
-from .workloads import WORKLOADS, title
+from .workloads import ATTACKS, OPERATIONS, WORKLOADS, title
 
 
 def put(page, name, content):
@@ -73,11 +73,12 @@ def write(docs, machine, rows, micro):
     path = os.path.join(docs, "performance.md")
     with open(path) as f:
         page = f.read()
-    across = [r for r in rows if WORKLOADS[r["workload"]].partner]
-    if across:
-        page = put(page, "federation", "\n\n".join(
-            [tables.bars_table(across), tables.results(across), conditions(machine, across)]))
-    alone = [r for r in rows if r not in across]
+    beside = [r for r in rows if r["workload"] in ATTACKS or r["workload"] in OPERATIONS]
+    across = [r for r in rows if WORKLOADS[r["workload"]].partner and r not in beside]
+    for name, part in (("beside", beside), ("federation", across)):
+        if part:
+            page = put(page, name, "\n\n".join([tables.bars_table(part), tables.results(part), conditions(machine, part)]))
+    alone = [r for r in rows if r not in across and r not in beside]
     if alone:
         page = local_sections(docs, page, machine, alone, micro)
     with open(path, "w") as f:

@@ -12,6 +12,10 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PEERS = os.path.join(HERE, "peers")
 XLOAD = os.environ.get("XLOAD", os.path.join(HERE, "xload", "xload"))
 
+# What one user of Parley may send in the workloads, most of which have users who send far more than a person or a bot: other servers have no
+# shapers as they are configured here. `peers/parley` has the same.
+SENDING = {"sending__stanzas_per_second": 1_000_000, "sending__bytes_per_second": 1 << 30, "sending__day_bytes": 1 << 40}
+
 # name: (script, archive, port, whether stored messages are synced before they are delivered, label)
 VARIANTS = {
     "parley":     ("parley", None, 35222, True, "Parley"),

@@ -60,6 +60,34 @@ def federated(name, args, metrics, bars=(), partner="remote", fresh=False):
     return workload(name, args + " --tls", metrics, DURABLE_FEDERATED, bars, fresh, (("u", 0, 400),), False, partner)
 
 
+# What the attacks of a workload do to others (xload's `beside`), each by figures of its own. Those of a bar: what they add to the 99th percentile of
+# witnesses, and what is left of it ten seconds behind the attack.
+NOTICED = [Metric("quiet_p50_ms", -1), Metric("quiet_p99_ms", -1), Metric("p50_ms", -1), Metric("p99_ms", -1), Metric("after_p50_ms", -1),
+           Metric("after_p99_ms", -1), Metric("p99_added_ms", -1), Metric("p99_left_ms", -1), Metric("login_p99_ms", -1),
+           Metric("logins_refused", -1), Metric("mib_added", -1), Metric("mib_left", -1)]
+BOUNDS = {"p99_added_ms": 20, "p99_left_ms": 20, "logins_refused": 0, "mib_added": 256}
+
+
+def beside(name, kinds, args, figures, warm=()):
+    """Parley alone, with its default bounds: other servers have none, or need settings for them."""
+    own = [Metric("%s_%s" % (kind.replace("-", "_"), m.name), m.sign) for kind in kinds for m in NOTICED if m.name in figures]
+    bars = [Bar("%s_%s" % (kind.replace("-", "_"), figure), None, most) for kind in kinds for figure, most in BOUNDS.items() if figure in figures]
+    return workload(name, "beside --kinds %s %s --users 40 --rate 100 --from 10.77.0.150 --tls" % (",".join(kinds), args), own, (), bars, True,
+                    (("u", 0, 400), *warm), False, "remote", beside="bounds")
+
+
+ATTACKS = {
+    "attacks-doors": ["downloads", "silent", "halves", "bodies", "handshakes", "registrations"],
+    "attacks-sending": ["flood-small", "flood-large", "flood-sessions", "flood-app"],
+    "attacks-rooms": ["room-messages", "room-nicks", "room-presence", "room-entrances", "deaf"],
+}
+OPERATIONS = {
+    "fairness-app": ["search", "search-candidates", "dialogs", "public-dialogs", "history", "users", "sync", "posts", "reactions", "groups", "slots",
+                     "profile", "exports"],
+    "fairness-xmpp": ["archive", "full-text", "inbox", "room-search", "user-search", "room-list", "roster", "contacts", "items", "presence",
+                      "entrances", "messages", "messages-large"],
+}
+
 ALL_USERS = (("u", 0, 5000),)
 LOGIN = "login --users 2000 --parallel 16"
 ACROSS = "across --users 50 --window 8 --duration 4s --warmup 1s"
@@ -192,15 +220,18 @@ WORKLOADS = dict([
         Metric("quiet_p99_ms", -1), Metric("beside_p50_ms", -1), Metric("beside_p99_ms", -1), Metric("p99_added_ms", -1),
         Metric("strangers_heard", -1), Metric("strangers_refused", 1)],
         bars=[Bar("strangers_heard", None, 30), Bar("p99_added_ms", None, 50)], fresh=True),
+    *(beside(name, kinds, "--occupants 1000 --duration 6s --warmup 1s", [m.name for m in NOTICED]) for name, kinds in ATTACKS.items()),
+    *(beside(name, kinds, "--user r100 --contacts 100 --messages 6000 --duration 4s --warmup 1s",
+             ["quiet_p99_ms", "p99_ms", "p99_added_ms", "logins_refused"], (("c", 0, 100),)) for name, kinds in OPERATIONS.items()),
 ])
 
 # What `run` measures without further words. Not in it: what varies only in a
-# detail.
+# detail, and attacks, which have a target of their own (`make attacks`).
 DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "presence", "pep500", "muc200", "muc20x20", "room5000", "room5000-flood", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
            "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "scrape10k", "chat-scraped", "chat-300-visits", "archive", "inbox", "dialogs",
             # Last, as the store has less behind them, and then more.
             "chat-300-retention", "chat-300-backup"] + [
-    name for name, load in WORKLOADS.items() if load.partner]
+    name for name, load in WORKLOADS.items() if load.partner and name not in ATTACKS]
 
 # Names of workloads in charts and in the table of targets.
 TITLES = {

@@ -28,6 +28,17 @@ func runAppChat(s *settings, r *report) error {
 	if s.http == "" {
 		return errNoHTTP
 	}
+	t, end, err := pairUp(s)
+	defer end()
+	if err != nil {
+		return err
+	}
+	r.put("pairs", len(t.rx)/2, "")
+	return t.run(r, "messages")
+}
+
+// pairUp logs these accounts in; end ends their sessions, also where it fails.
+func pairUp(s *settings) (t *traffic, end func(), err error) {
 	s.devices = 1
 	users := userRange(s.prefix, s.first, s.users/2*2)
 	conns := make([]*conn, len(users))
@@ -39,15 +50,17 @@ func runAppChat(s *settings, r *report) error {
 			appUsers = append(appUsers, u)
 		}
 	}
-	sessions, err := signInAll(s, appUsers, nil)
-	defer closeSessions(sessions)
-	if err != nil {
-		return err
+	var sessions []appSession
+	var xmpp []*conn
+	end = func() {
+		closeSessions(sessions)
+		closeAll(xmpp)
 	}
-	xmpp, err := loginAll(&s.options, xmppUsers, "x", s.parallel, nil, goOnline(&s.options))
-	defer closeAll(xmpp)
-	if err != nil {
-		return err
+	if sessions, err = signInAll(s, appUsers, nil); err != nil {
+		return nil, end, err
+	}
+	if xmpp, err = loginAll(&s.options, xmppUsers, "x", s.parallel, nil, goOnline(&s.options)); err != nil {
+		return nil, end, err
 	}
 	dialogs := make([]string, len(users))
 	for i, u := range users {
@@ -61,13 +74,13 @@ func runAppChat(s *settings, r *report) error {
 		}
 		session := sessions[at]
 		if conns[i] = session.conn; conns[i].user != u {
-			return fmt.Errorf("%s sits where %s should", conns[i].user, u)
+			return nil, end, fmt.Errorf("%s sits where %s should", conns[i].user, u)
 		}
 		if dialogs[i], err = session.api.dialog(users[i^1]); err != nil {
-			return err
+			return nil, end, err
 		}
 	}
-	t := newTraffic(s)
+	t = newTraffic(s)
 	into := make([]*stream, len(conns))
 	for i, c := range conns {
 		if c.socket {
@@ -79,8 +92,7 @@ func runAppChat(s *settings, r *report) error {
 	for i, c := range conns {
 		t.addReceiver(c, into[i])
 	}
-	r.put("pairs", len(conns)/2, "")
-	return t.run(r, "messages")
+	return t, end, nil
 }
 
 // runAppIdle holds WebSocket sessions open and reads the server's memory before and after.

@@ -47,8 +47,17 @@ type options struct {
 	sasl2    bool     // SASL2 and Bind 2 instead of RFC 6120's steps
 	tokens   *tokens  // with sasl2: ask for tokens (XEP-0484), log in by them where there is one
 	features []string // what disco#info is answered with
+	from     string   // the address to connect from; any if empty
 	timeout  time.Duration
 	cache    *scramCache
+}
+
+func (o *options) dialer() *net.Dialer {
+	d := &net.Dialer{Timeout: o.timeout}
+	if ip := net.ParseIP(o.from); ip != nil {
+		d.LocalAddr = &net.TCPAddr{IP: ip}
+	}
+	return d
 }
 
 var smallInternet = net.IPNet{IP: net.IPv4(10, 77, 0, 0), Mask: net.CIDRMask(24, 32)}
@@ -264,8 +273,7 @@ func withID(id string) func([]byte) bool {
 
 // login opens a session and binds a resource. It does not send presence.
 func login(o *options, user, resource string) (c *conn, err error) {
-	d := net.Dialer{Timeout: o.timeout}
-	nc, err := d.Dial("tcp", o.addr)
+	nc, err := o.dialer().Dial("tcp", o.addr)
 	if err != nil {
 		return nil, err
 	}

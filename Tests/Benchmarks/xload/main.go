@@ -48,6 +48,7 @@ type settings struct {
 	group    int
 	groups   int
 	partners int
+	kinds    string
 
 	// Federation.
 	partner       string
@@ -94,12 +95,14 @@ var modes = map[string]mode{
 	"domains":    {runDomains, "first messages to --domains domains of the remote server at once, with --into streams from them, with --both both; server memory per link"},
 	"half-open":  {runHalfOpen, "logins beside --streams streams of servers that are begun and go no further"},
 	"strangers":  {runStrangers, "chat of --users at --rate, alone and beside --messages strangers of the remote server who write to --user"},
+	"beside":     {runBeside, "chat and logins of --users by both doors at --rate, before, during and after each attack of --kinds"},
+	"attack":     {runAttack, "one of --kinds, at full rate, until its input ends; of beside"},
 	"crash":      {runCrash, "send --messages messages, kill -9 the server once they are confirmed (--kill-on)"},
 	"survived":   {runSurvived, "after a restart, count which messages of a crash run (--tag) the archive holds"},
 }
 
 var modeOrder = []string{
-	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "flood", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "scrape", "dialogs", "across", "order", "first", "domains", "half-open", "strangers", "crash", "survived",
+	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "flood", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "scrape", "dialogs", "across", "order", "first", "domains", "half-open", "strangers", "beside", "attack", "crash", "survived",
 }
 
 func usageText() {
@@ -179,6 +182,8 @@ func main() {
 	fs.BoolVar(&s.both, "both", false, "domains: streams in both directions, as with servers that use each for one")
 	fs.IntVar(&s.domains, "domains", 50, "first, domains: so many domains of xload's own server")
 	fs.IntVar(&s.streams, "streams", 1000, "half-open: streams")
+	fs.StringVar(&s.kinds, "kinds", "", "beside: attacks and operations, separated by commas")
+	fs.StringVar(&s.from, "from", "", "beside: the address from which attackers connect")
 	fs.StringVar(&helping, "helpers", "", "process ids of what a workload needs beside the server; not counted in other_cpu_pct")
 	fs.Parse(os.Args[2:])
 
