@@ -1,7 +1,7 @@
 """One account, one network or one room cannot harm the others: each attack is sent, in bounded form, to a server with the limits of a small machine
 (1,024 open files, 1 GiB), from a network of its own, while witnesses in another network log in and write by both doors. What is counted are
 connections, refusals and bytes; no time is. Attacks by downloads alone, by what one account sends and by connections on one machine are in
-`downloads`, `sending` and `networks`; those by names that paths use are in `Tests/Plays/reserved-words.play`.
+`downloads`, `sending` and `networks`; those by names that paths use, and by nicks in other letters, are in `Tests/Plays`.
 """
 import collections
 import contextlib
@@ -341,51 +341,54 @@ def external_ids(checks, scene):
         expect(status == 201 and made["id"] not in (own["id"], theirs["id"]), f"{status}: the backend is answered {made}")
 
 
-def nicks(checks, scene):
-    """Nicks of an occupant in other letters, and those of people who have them honestly."""
-    room = "mask@conference.localhost"
-    alice, *others = (scene.client(name, "mask") for name in ("othello", "iago", "emilia", "cassio"))
-    with held([alice, *others]):
-        with checks.check("attacks: who looks exactly like an occupant does not enter"):
-            expect(enter(alice, "alice", room).get("type") is None, "she cannot enter")
-            answer = alice.ask(f"<query xmlns='{MUC}#owner'><x xmlns='jabber:x:data' type='submit'/></query>", to=room)
-            expect(answer.get("type") == "result", "no room")
-            for nick in ("\u0430lice", "alic\u0435", "al\u0131ce", "\u0251lice"):
-                refused = enter(others[0], nick, room)
-                expect(refused.get("type") == "error" and refused.find(".//{urn:ietf:params:xml:ns:xmpp-stanzas}conflict") is not None,
-                       f"{nick} ({nick.encode('unicode_escape')}) has entered")
-        with checks.check("attacks: people whose own names look alike enter both"):
-            for names in (("Al", "AI"), ("Oca", "\u041e\u0441\u0430")):
-                for client, nick in zip(others[1:], names):
-                    expect(enter(client, nick, room).get("type") is None, f"{nick} cannot enter")
-                for client, nick in zip(others[1:], names):
-                    client.send(f"<presence type='unavailable' to='{room}/{nick}'/>")
+def by_http(server, name):
+    status, _, answer = exchange_json("POST", server.base + "/v1/users", {"username": name, "password": PASSWORD})
+    return status, answer
+
+
+def in_band(scene, name):
+    """The condition of the error that registration over XMPP (XEP-0077) is answered with; nil for an account."""
+    with scene.secured() as connection:
+        connection.sendall((
+            HEADER + f"<iq type='set' id='r'><query xmlns='jabber:iq:register'><username>{name}</username><password>{PASSWORD}</password></query></iq>"
+            "</stream:stream>").encode())
+        data = ends(connection).decode()
+    found = re.search(r"<iq [^>]*type=['\"](\w+)['\"]", data)
+    expect(found, f"no answer: {data}")
+    return None if found[1] == "result" else data
 
 
 def registrations(checks, scene):
-    """As fast as one network can, over both doors, where anybody may register."""
-    with scene.configured(registration="true"):
+    """As many as one network can, where anybody may register: half of an hour's ten at once, over both doors together."""
+    with scene.configured(registration="true", signup__proof="false"):
         server = scene.server
         with checks.check("attacks: one network registers a few accounts, over both doors together, and another network goes on"):
             growth = Growth(server)
-            created = 0
-            for number in range(60):
-                with scene.attacker.here():
-                    status, _, answer = exchange_json("POST", server.base + "/v1/users", {"username": f"robot{number}", "password": PASSWORD})
-                created += status == 201
-            for number in range(3):
-                with scene.secured() as connection:
-                    connection.sendall((HEADER + "".join(
-                        f"<iq type='set' id='r{each}'><query xmlns='jabber:iq:register'><username>clone{number}{each}</username>"
-                        f"<password>{PASSWORD}</password></query></iq>" for each in range(8)) + "</stream:stream>").encode())
-                    created += len(re.findall(rb"<iq [^>]*type=['\"]result['\"]", ends(connection)))
-            expect(created < 20, f"{created} accounts")
-            growth.until("parley_refusals_total", rate="registrations")
+            created = sum(in_band(scene, f"clone{number}") is None for number in range(3))
+            with scene.attacker.here():
+                answers = [by_http(server, f"robot{number}") for number in range(30)]
+            created += sum(status == 201 for status, _ in answers)
+            status, problem = answers[-1]
+            expect((status, problem.get("code")) == (429, "registrations-too-fast") and problem["retryAfter"] > 0, f"{status} {problem}")
+            expect(in_band(scene, "clone3") is not None, "and one over XMPP")
+            expect(created == 5, f"{created} accounts")
+            growth.until("parley_refusals_total", rate="new-accounts")
+            with scene.home.here():
+                status, answer = by_http(server, "rosaline")
+            expect(status == 201, f"{status} {answer}")
+            scene.prove()
+    with scene.configured(registration="true"):
+        with checks.check("attacks: a program without a proof of work registers nobody, over either door"):
+            with scene.attacker.here():
+                answers = [by_http(scene.server, f"drone{number}") for number in range(20)]
+            expect({(status, answer.get("code")) for status, answer in answers} == {(403, "registration-proof-required")}, f"{answers}")
+            expect(all(in_band(scene, f"drone{number}") is not None for number in range(20, 25)), "one over XMPP")
+            expect("drone" not in scene.server.run("user", "list"), "there is one")
             scene.prove()
 
 
 ATTACKS = [
-    downloads, floods, silent, handshakes, large, rooms, deaf, stop, external_ids, nicks, halves, registrations,
+    downloads, floods, silent, handshakes, large, rooms, deaf, stop, external_ids, halves, registrations,
 ]
 
 

@@ -75,6 +75,8 @@ SCRIPTS = [
     Script("proxies"),
     Script("memory", once="what it finds is an attack that succeeds"),
     Script("attacks", seconds=120, cores=0.9, once="what it finds is an attack that succeeds"),
+    Script("vulnerabilities", seconds=40, cores=0.9, once="what it finds is an attack that succeeds"),
+    Script("mutations", seconds=40, cores=0.9, once="random choices from a seed"),
     Script("secrecy", once="what it finds is leaked"),
     Script("web"),
     Script("sdk_js", seconds=70, cores=0.5),
