@@ -46,9 +46,9 @@ var attacks = map[string]func(*attacker) error{
 	"bodies":         bodies,
 	"handshakes":     handshakes,
 	"registrations":  registrations,
-	"flood-small":    floods(1, 1000),
-	"flood-large":    floods(1, 200000),
-	"flood-sessions": floods(8, 1000),
+	"flood-small":    messages(1, 1000),
+	"flood-large":    messages(1, 200000),
+	"flood-sessions": messages(8, 1000),
 	"flood-app":      asks("POST", "/dialogs/{dialog}/messages", `{"clientId":"{i}","content":{"type":"text","text":"a flood"}}`),
 	"room-messages":  rooms("<message type='groupchat' to='{room}'><body>a flood</body></message>"),
 	"room-nicks":     rooms("<presence to='{room}/n{i}'/>"),
@@ -319,8 +319,8 @@ func registrations(a *attacker) error {
 
 // MARK: What one account sends
 
-// floods has sessions of one user write messages of this size.
-func floods(sessions, size int) func(*attacker) error {
+// messages has sessions of one user write messages of this size.
+func messages(sessions, size int) func(*attacker) error {
 	return func(a *attacker) error {
 		text := "<message type='chat' to='" + a.peer + "@" + a.s.domain + "'><body>" + strings.Repeat("x", size) + "</body></message>"
 		return a.writes(sessions, func(int) func(int) string { return numbered(text) })

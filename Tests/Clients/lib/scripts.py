@@ -74,7 +74,7 @@ SCRIPTS = [
     Script("networks", seconds=45, cores=0.8, once="what it finds is an attack that succeeds"),
     Script("proxies"),
     Script("memory", once="what it finds is an attack that succeeds"),
-    Script("attacks", seconds=120, cores=0.9, once="what it finds is an attack that succeeds"),
+    Script("attacks", seconds=75, cores=0.9, once="what it finds is an attack that succeeds"),
     Script("vulnerabilities", seconds=40, cores=0.9, once="what it finds is an attack that succeeds"),
     Script("mutations", seconds=40, cores=0.9, once="random choices from a seed"),
     Script("secrecy", once="what it finds is leaked"),

@@ -22,14 +22,16 @@ class Gone(Failure):
 
 
 def is_open(connection):
-    """Whether the server has not closed this connection, from which nothing is read otherwise."""
+    """Whether the server has not closed this connection, whatever it has sent before."""
     connection.setblocking(False)
     try:
-        return connection.recv(1) != b""
-    except BlockingIOError:
+        while connection.recv(65_536):
+            pass
+    except (BlockingIOError, ssl.SSLWantReadError):
         return True
     except OSError:
-        return False
+        pass
+    return False
 
 
 class XMPP:

@@ -32,14 +32,14 @@ class Attacked(Parley):
         names = ["localhost", *(f"{service}.localhost" for service in SERVICES)]
         machine.internet.authority.issue("good", names, machine.chain, machine.key)
         super().__init__(machine, domain="localhost", federation__enabled="false", log__level="info", **settings)
-        self.domain, self.files = "localhost", FILES
+        self.domain = "localhost"
         groups = self.folder / "groups"
         groups.mkdir()
         (groups / "memory.max").write_text(f"{MEMORY}\n")
         machine.space.run("mount", "--bind", groups, "/sys/fs/cgroup")
 
     def command(self):
-        return ["prlimit", f"--nofile={self.files}:{self.files}", "--", *super().command()]
+        return ["prlimit", f"--nofile={FILES}:{FILES}", "--", *super().command()]
 
     def add_users(self, *names):
         rows = "".join(f"{name}@localhost,{PASSWORD},{name.capitalize()}\n" for name in names)
@@ -64,11 +64,6 @@ class Attacked(Parley):
     def open_files(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
-    @property
-    def stored(self):
-        """The bytes of the data folder."""
-        return sum(path.stat().st_size for path in self.data.rglob("*") if path.is_file())
-
 
 class Scene:
     """The server, the attacker's machine, and Romeo (XMPP) and Juliet (app), who are on the machine of the witnesses."""
@@ -83,33 +78,10 @@ class Scene:
         self.attacker_address, self.home_address = attacker.address, home.address
         self.server.add_users("romeo", "juliet", "iago", "emilia", "othello", "cassio", *CROWD)
         self.proofs = 0
-        self.arrive()
-
-    def arrive(self):
         with self.home.here():
             self.romeo = Client(self.server, "romeo", "wire").present()
             self.juliet = App(self.server, "juliet").connect()
             self.dialog = self.juliet.dialog("romeo")
-
-    def leave(self):
-        self.romeo.close()
-        self.juliet.close()
-
-    @contextlib.contextmanager
-    def configured(self, files=FILES, **settings):
-        """With other limits or keys, on a server that has just started; the witnesses log in again."""
-        self.leave()
-        self.server.files = files
-        try:
-            with self.server.configured(**settings):
-                self.arrive()
-                try:
-                    yield
-                finally:
-                    self.leave()
-                    self.server.files = FILES
-        finally:
-            self.arrive()
 
     def prove(self):
         """The witnesses write to each other, and each logs in once more, however long that takes (`PATIENCE`)."""
