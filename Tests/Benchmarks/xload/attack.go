@@ -183,6 +183,8 @@ func (a *attacker) opening(address string, count int, begin []byte) {
 		if err != nil {
 			return err
 		}
+		// One that the server does not read any more is left to itself.
+		nc.SetDeadline(time.Now().Add(time.Second))
 		if _, err = nc.Write(begin); err != nil {
 			nc.Close()
 			return err

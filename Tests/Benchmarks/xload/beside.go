@@ -36,11 +36,9 @@ func runBeside(s *settings, r *report) error {
 			return fmt.Errorf("there is no attack %q", kind)
 		}
 		if operations[kind] != nil && !filled {
-			c, err := fillOne(s)
-			if err != nil {
+			if err := furnish(s); err != nil {
 				return err
 			}
-			c.close()
 			filled = true
 		}
 		if err := s.beside(kind, strings.ReplaceAll(kind, "-", "_")+"_", r); err != nil {

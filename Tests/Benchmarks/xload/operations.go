@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // The operations that cost the server most, of one user (--user) with many dialogs, contacts and messages: each as fast as it goes, over eight
 // connections of the app protocol or four XMPP sessions.
@@ -42,6 +45,30 @@ var operations = map[string]func(*attacker) error{
 		"<presence type='unavailable' to='f{i}-{session}@{muc}/x'/>"),
 	"messages":       says("<message type='chat' to='c0@{domain}'><body>a message</body></message>"),
 	"messages-large": says("<message type='chat' to='c0@{domain}'><body>" + strings.Repeat("x", 200000) + "</body></message>"),
+}
+
+// publicRooms are those that searches look through.
+const publicRooms = 500
+
+// furnish gives --user a past, as by archive, and the server public rooms. A later run finds both there.
+func furnish(s *settings) error {
+	c, err := fillOne(s)
+	if err != nil {
+		return err
+	}
+	c.close()
+	a := newAPI(s.http)
+	defer a.close()
+	if err := a.signIn(s, s.user, "rooms"); err != nil {
+		return err
+	}
+	for i := 0; i < publicRooms; i++ {
+		if err := a.call("POST", "/dialogs", map[string]string{
+			"type": "public", "name": fmt.Sprintf("Market %d", i), "externalId": fmt.Sprintf("market-%d", i)}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // says has four sessions of --user write the same over and over, while its contacts are online.
