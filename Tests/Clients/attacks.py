@@ -6,8 +6,6 @@ names that are used against others in `Tests/Plays`.
 import collections
 import contextlib
 import random
-import re
-import ssl
 import struct
 import threading
 import urllib.parse
@@ -17,15 +15,14 @@ from lib.harness import expect, until
 from lib.internet import Internet
 from lib.partners import DIRECT, XMPP
 from lib.scrape import Growth, Scrape
-from lib.wire import HEADER, is_open
-from lib.witnesses import FILES, HTTP, HTTPS, MEMORY, MIB, Scene, held
+from lib.wire import HEADER
+from lib.witnesses import FILES, HTTP, HTTPS, MEMORY, MIB, Scene, held, is_open
 
 # What the server makes of its open files, and the share of the memory that it gives to what is not logged in (docs/operations.md, "Size of the
 # machine").
 WITHOUT_LOGIN, DOWNLOADS, BOUND = FILES // 4, FILES // 16, MEMORY // 8
 PING = "<ping xmlns='urn:xmpp:ping'/>"
 MUC = "http://jabber.org/protocol/muc"
-DELAYED = "parley_tls_handshakes_delayed_total"
 
 
 def downloads(checks, scene):
@@ -138,36 +135,6 @@ def before_login(checks, scene):
         expect(Scrape(server)("parley_accept_pauses_total") == 0, "the descriptors were used up")
 
 
-def client_hello():
-    """The first message of a handshake of TLS."""
-    sent = ssl.MemoryBIO()
-    secured = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
-    with contextlib.suppress(ssl.SSLWantReadError):
-        secured.do_handshake()
-    return sent.read()
-
-
-def handshakes(checks, scene):
-    server, hello = scene.server, client_hello()
-    with checks.check("attacks: of one network's handshakes without end some wait, and those of others do not"):
-        before = Scrape(server)(DELAYED)
-        for _ in range(40):
-            for _ in range(500):
-                with scene.dial(DIRECT) as connection:
-                    connection.sendall(hello)
-            if Scrape(server)(DELAYED) > before:
-                break
-        delayed = Scrape(server)(DELAYED)
-        expect(delayed > before, "20,000 handshakes and none has waited")
-        with held([scene.dial(DIRECT) for _ in range(50)]) as waiting:
-            for connection in waiting:
-                connection.sendall(hello)
-            scene.prove()
-        text = server.said()
-        expect("TLS handshakes of a network wait" in text and scene.attacker_address in text, server.tail())
-        expect(not re.search(rf"TLS handshakes of a network wait.*{re.escape(scene.home_address)}\b", text), "those of the witnesses wait")
-
-
 def enter(client, room):
     nick = f"{room}/{client.name}"
     client.send(f"<presence to='{nick}'><x xmlns='{MUC}'><history maxstanzas='0'/></x></presence>")
@@ -240,7 +207,7 @@ def deaf(checks, scene):
         expect(server.peak < MEMORY // 2, f"{server.peak // MIB} MiB")
 
 
-ATTACKS = [downloads, floods, before_login, handshakes, rooms, deaf]
+ATTACKS = [downloads, floods, before_login, rooms, deaf]
 
 
 def run(checks):

@@ -19,7 +19,7 @@ from lib.apps import App
 from lib.harness import BINARY, PASSWORD, PATIENCE, Server, expect, until
 from lib.internet import Internet
 from lib.scrape import Growth, Scrape
-from lib.wire import HEADER, XMPP, is_open
+from lib.wire import HEADER, XMPP
 
 # The limit of open files of the server, and what it makes of it (docs/operations.md, "Size of the machine").
 FILES, ALL, WITHOUT_LOGIN = 320, 240, 80
@@ -34,6 +34,16 @@ DELAYED = "parley_tls_handshakes_delayed_total"
 
 def dial(port):
     return socket.create_connection(("127.0.0.1", port), PATIENCE, (ATTACKER, 0))
+
+
+def is_open(connection):
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
 
 
 class Attack:

@@ -21,19 +21,6 @@ class Gone(Failure):
     """The connection is lost."""
 
 
-def is_open(connection):
-    """Whether the server has not closed this connection, whatever it has sent before."""
-    connection.setblocking(False)
-    try:
-        while connection.recv(65_536):
-            pass
-    except (BlockingIOError, ssl.SSLWantReadError):
-        return True
-    except OSError:
-        pass
-    return False
-
-
 class XMPP:
     """`trust` is the certificate to believe, where the port wants TLS from the start."""
 

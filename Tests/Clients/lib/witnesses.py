@@ -73,9 +73,7 @@ class Scene:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         self.server = Attacked(internet.machines["parley"]).start()
-        attacker, home = internet.machines["attacker"], internet.machines["witness"]
-        self.attacker, self.home = attacker.space, home.space
-        self.attacker_address, self.home_address = attacker.address, home.address
+        self.attacker, self.home = (internet.machines[name].space for name in ("attacker", "witness"))
         self.server.add_users("romeo", "juliet", "iago", "emilia", "othello", "cassio", *CROWD)
         self.proofs = 0
         with self.home.here():
@@ -130,3 +128,16 @@ def held(connections):
     finally:
         for connection in connections:
             connection.close()
+
+
+def is_open(connection):
+    """Whether the server has not closed this connection, whatever it has sent before."""
+    connection.setblocking(False)
+    try:
+        while connection.recv(65_536):
+            pass
+    except (BlockingIOError, ssl.SSLWantReadError):
+        return True
+    except OSError:
+        pass
+    return False
