@@ -82,7 +82,8 @@ def injections(checks, server, romeo):
                 answer = client.ask(payload, kind, to)
                 expect(answer.get("type") in ("result", "error"), f"{payload}: {answer.attrib}")
                 found = [each for each in answer.iter() if each.tag.endswith("}item")]
-                expect(not found or "set xmlns" in payload, f"{payload} finds {len(found)}")
+                # An asterisk at the end of a name to search for (XEP-0055) is one that clients put there.
+                expect(not found or "set xmlns" in payload or (text, to) == ("*", "localhost"), f"{payload} finds {len(found)}")
                 condition = [each.tag.rpartition("}")[2] for each in answer.iter() if "xmpp-stanzas" in each.tag]
                 expect("internal-server-error" not in condition, f"{payload}: {condition}")
             expect(not [each for each in client.kept if each.find("{urn:xmpp:mam:2}result") is not None], f"{text} finds messages")

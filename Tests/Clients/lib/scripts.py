@@ -96,7 +96,7 @@ SCRIPTS = [
     Script("compliance"),
     Script("attacks", seconds=75, cores=0.9, once="what it finds is an attack that succeeds"),
     Script("vulnerabilities", seconds=40, cores=0.9, once="what it finds is an attack that succeeds"),
-    Script("mutations", seconds=40, cores=0.9, once="random choices from a seed"),
+    Script("mutations", seconds=25, cores=0.9, once="random choices from a seed"),
     Script("lag", seconds=40, cores=0.6, once="what it finds is lost, doubled or out of order"),
     Script("stops", seconds=40, cores=0.6, once="what it finds is lost, doubled or out of order"),
     Script("sending", seconds=70),
