@@ -40,7 +40,7 @@ def downloads(checks, scene):
             scene.prove()
             with scene.home.here():
                 expect(ask(server, url)[2] == data, "other bytes")
-            expect(server.memory - before < 64 * MIB, f"{(server.memory - before) // MIB} MiB for downloads that nobody reads")
+            expect(server.memory - before < BOUND, f"{(server.memory - before) // MIB} MiB for downloads that nobody reads")
 
 
 def send(connection, data):
