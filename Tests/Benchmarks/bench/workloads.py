@@ -76,6 +76,7 @@ def beside(name, kinds, args, figures, warm=()):
                     (("u", 0, 400), *warm), False, "remote", beside="bounds")
 
 
+# In no whole `run`: `make attacks` measures them.
 ATTACKS = {
     "attacks-doors": ["downloads", "silent", "halves", "bodies", "handshakes", "registrations"],
     "attacks-sending": ["flood-small", "flood-large", "flood-sessions", "flood-app"],
@@ -226,7 +227,7 @@ WORKLOADS = dict([
 ])
 
 # What `run` measures without further words. Not in it: what varies only in a
-# detail, and attacks, which have a target of their own (`make attacks`).
+# detail.
 DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "presence", "pep500", "muc200", "muc20x20", "room5000", "room5000-flood", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
            "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "scrape10k", "chat-scraped", "chat-300-visits", "archive", "inbox", "dialogs",
             # Last, as the store has less behind them, and then more.
