@@ -91,9 +91,9 @@ def upgrade(path, subprotocol):
             f"Sec-WebSocket-Protocol: {subprotocol}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n").encode()
 
 
-def begun(text):
-    """The beginning of a frame of 60,000 bytes, with a mask that changes nothing (RFC 6455 5.2)."""
-    return b"\x81\xfe" + struct.pack(">H", 60_000) + bytes(4) + text
+def begun(length, text):
+    """The beginning of a frame of so many bytes, with a mask that changes nothing (RFC 6455 5.2)."""
+    return b"\x81\xfe" + struct.pack(">H", length) + bytes(4) + text
 
 
 def posted(path, length, text):
@@ -105,8 +105,8 @@ BEGINNINGS = [
     (XMPP, False, b""), (DIRECT, False, b""), (HTTP, False, b""), (HTTPS, False, b""),
     (XMPP, False, f"{HEADER}<message>{'<a/>' * 150}{'x' * 9_000}".encode()),
     (DIRECT, True, f"{HEADER}<message>{'<a/>' * 150}{'x' * 9_000}".encode()),
-    (HTTPS, True, upgrade("/xmpp-websocket", "xmpp") + begun(b"<message xmlns='jabber:client'>" + b"x" * 9_000)),
-    (HTTPS, True, upgrade("/v1/ws", "parley.v1") + begun(b'{"id":"' + b"x" * 50_000)),
+    (HTTPS, True, upgrade("/xmpp-websocket", "xmpp") + begun(10_000, b"<message xmlns='jabber:client'>" + b"x" * 9_000)),
+    (HTTPS, True, upgrade("/v1/ws", "parley.v1") + begun(60_000, b'{"id":"' + b"x" * 50_000)),
     (HTTPS, True, posted("/http-bind", 12_000, b"<body xmlns='http://jabber.org/protocol/httpbind'>" + b"x" * 9_000)),
     (HTTP, False, posted("/v1/sessions", 65_000, b" " * 64_000)),
 ]
