@@ -24,7 +24,7 @@ var operations = map[string]func(*attacker) error{
 	"groups":            asks("POST", "/dialogs", `{"type":"group","name":"{i}","memberIds":["c0","c1","c2","c3","c4","c5","c6","c7"]}`),
 	"slots":             asks("POST", "/attachments", `{"name":"{i}.bin","mediaType":"application/octet-stream","size":1}`),
 	"profile":           asks("PATCH", "/users/me", `{"status":"{i}"}`),
-	"exports":           asks("POST", "/users/me/exports", "{}"),
+	"exports":           asks("POST", "/users/me/exports", ""),
 	"archive": says("<iq type='set' id='{i}'><query xmlns='urn:xmpp:mam:2' queryid='{i}'><set xmlns='http://jabber.org/protocol/rsm'>" +
 		"<max>50</max><before/></set></query></iq>"),
 	"full-text": says("<iq type='set' id='{i}'><query xmlns='urn:xmpp:mam:2' queryid='{i}'><x xmlns='jabber:x:data' type='submit'>" +
