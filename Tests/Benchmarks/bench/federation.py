@@ -13,18 +13,19 @@ from .servers import HERE, PEERS, ROOT, SENDING, VARIANTS, Server, log
 PARTNER, REMOTE = "partner", "remote"
 DOMAINS = 2000  # of the remote server, of each kind
 ADDRESSES = range(100, 200)  # more of its machine
+SMALL = 1024, 1 << 30  # open files and bytes of memory of a small machine
 
 
 class FederatedServer(Server):
     """One variant, as its class of `lib.partners` runs it."""
 
-    def __init__(self, name, base, cpu, binary, partner, lab):
+    def __init__(self, name, base, cpu, binary, partner, lab, prefix=()):
         super().__init__(name, base, cpu, binary)
         self.partner, self.lab = partner, lab
         self.dir = str(partner.folder)
         self.cache = os.path.join(base, "scram-federated-" + name)
         command = partner.command
-        partner.command = lambda: [*(["taskset", "-c", cpu] if cpu is not None else []), *command()]
+        partner.command = lambda: [*prefix, *(["taskset", "-c", cpu] if cpu is not None else []), *command()]
         if self.script == "prosody":
             partner.level = "warn"
             partner.storage = 'password_hash = "SHA-256"\n' + (
@@ -98,8 +99,9 @@ class Lab:
 
 
 @contextlib.contextmanager
-def laboratory(names, base, server_cpu, xload_cpu, binary, users):
-    """The small internet with these variants, as `{name: FederatedServer}`, started and with accounts."""
+def laboratory(names, base, server_cpu, xload_cpu, binary, users, is_small=False):
+    """The small internet with these variants, as `{name: FederatedServer}`, started and with accounts; on machines with 1,024 open files, and
+    1 GiB of memory to plan with, if they are small."""
     os.environ["PARLEY_BINARY_UNDER_TEST"] = binary
     sys.path.insert(0, os.path.join(ROOT, "Tests", "Clients"))
     from lib.internet import Internet
@@ -122,7 +124,8 @@ def laboratory(names, base, server_cpu, xload_cpu, binary, users):
             lab.partner.start()
             servers = {}
             for name in names:
-                server = FederatedServer(name, base, server_cpu, binary, kinds[VARIANTS[name][0]](internet.machines[name]), lab)
+                partner = kinds[VARIANTS[name][0]](internet.machines[name])
+                server = FederatedServer(name, base, server_cpu, binary, partner, lab, partner.machine.shrink(*SMALL) if is_small else [])
                 started.append(server)
                 server.prepare(users, 0)
                 servers[name] = server

@@ -144,6 +144,15 @@ class Machine:
         finally:
             self.space.run("umount", folder)
 
+    def shrink(self, files, memory):
+        """Gives the machine so many bytes of memory: a server reads them as the limit of its control group, and plans with them; the kernel does
+        not enforce it here. Returns a prefix for commands that may have so many open files."""
+        groups = self.internet.folder / f"{self.name}-groups"
+        groups.mkdir()
+        (groups / "memory.max").write_text(f"{memory}\n")
+        self.space.run("mount", "--bind", groups, "/sys/fs/cgroup")
+        return ["prlimit", f"--nofile={files}:{files}", "--"]
+
     @property
     def chain(self):
         return self.internet.authority.folder / f"{self.name}.crt"

@@ -15,7 +15,7 @@ from lib.internet import SERVICES
 from lib.partners import DIRECT, Parley
 from lib.wire import Client
 
-# The open files and the memory of a small machine.
+# The open files and the memory of the server's machine, which is small.
 FILES, MEMORY = 1_024, 1 << 30
 MIB = 1 << 20
 HTTP, HTTPS = 8080, 8443
@@ -23,8 +23,7 @@ CROWD = [f"lord{number}" for number in range(120)]
 
 
 class Attacked(Parley):
-    """`parley serve` for the domain `localhost` with the limits of a small machine: of open files by the kernel, and of memory by a limit of a
-    control group, which the server reads and plans with. The kernel does not enforce the latter here; checks compare what the process takes."""
+    """`parley serve` for the domain `localhost` on a small machine. Checks compare what the process takes."""
 
     http = HTTP
 
@@ -33,13 +32,10 @@ class Attacked(Parley):
         machine.internet.authority.issue("good", names, machine.chain, machine.key)
         super().__init__(machine, domain="localhost", federation__enabled="false", log__level="info", **settings)
         self.domain = "localhost"
-        groups = self.folder / "groups"
-        groups.mkdir()
-        (groups / "memory.max").write_text(f"{MEMORY}\n")
-        machine.space.run("mount", "--bind", groups, "/sys/fs/cgroup")
+        self.limits = machine.shrink(FILES, MEMORY)
 
     def command(self):
-        return ["prlimit", f"--nofile={FILES}:{FILES}", "--", *super().command()]
+        return [*self.limits, *super().command()]
 
     def add_users(self, *names):
         rows = "".join(f"{name}@localhost,{PASSWORD},{name.capitalize()}\n" for name in names)
