@@ -20,6 +20,7 @@ class Partner:
 
     programs = []
     xmpp, tls = XMPP, DIRECT
+    ports = XMPP, SERVERS  # where it listens when it has started
 
     def __init__(self, machine):
         self.machine, self.internet = machine, machine.internet
@@ -47,7 +48,7 @@ class Partner:
         self.began = self.log.stat().st_size if self.log.exists() else 0
         self.process = self.internet.start(self.machine.space, self.log, *self.command(), cwd=self.folder, env=self.environment())
         try:
-            for port in (XMPP, SERVERS):
+            for port in self.ports:
                 waits_until(f"{self.name} listens at {port}", lambda: self._has(port))
             self.is_ready()
         except Failure as failure:

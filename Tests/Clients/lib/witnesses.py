@@ -12,7 +12,7 @@ import ssl
 from lib.apps import App
 from lib.harness import PASSWORD, PATIENCE
 from lib.internet import SERVICES
-from lib.partners import DIRECT, Parley
+from lib.partners import DIRECT, XMPP, Parley
 from lib.wire import Client
 
 # The open files and the memory of the server's machine, which is small.
@@ -25,7 +25,7 @@ CROWD = [f"lord{number}" for number in range(120)]
 class Attacked(Parley):
     """`parley serve` for the domain `localhost` on a small machine. Checks compare what the process takes."""
 
-    http = HTTP
+    http, ports = HTTP, (XMPP,)
 
     def __init__(self, machine, **settings):
         names = ["localhost", *(f"{service}.localhost" for service in SERVICES)]
