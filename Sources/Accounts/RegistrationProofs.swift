@@ -51,23 +51,22 @@ public struct RegistrationChallenge: Hashable, Sendable {
 /// Theory: the proof is the one of XEP-0158 6.2, at both doors: finding it takes some hundred thousand hashes, verifying it
 /// takes one. The server keeps nothing of a challenge. Its id has the time at which it ends, a random number, and a keyed
 /// hash of both with the domain and the client's network, so that nobody else can use it. The random number of a used
-/// challenge is kept until the challenge has ended. The key is the process's own: it ends together with these numbers.
+/// challenge is kept until the challenge has ended. The key is the process's own, and ends together with these numbers: at
+/// the end of the process, and when there are too many of them.
 ///
 /// In XEP-0158 a proof begins with the server's address alone. Then a table with one text for each target, which is
 /// computed within seconds, would answer all challenges. Hence the id has to follow the address here.
 final class RegistrationProofs: Sendable {
   private struct State {
+    var key: SymmetricKey
     /// The random numbers of used challenges, and the times at which these end.
     var used: [UInt64: Int64] = [:]
-    /// The challenges that end until then are refused.
-    var endedUntil = Int64.min
   }
 
-  private let key: SymmetricKey
   private let bits: Int
   private let usedMax: Int
   private let onFull: @Sendable () -> Void
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// - Parameter onFull: called each time when all challenges end, since there are too many used ones.
   init(
@@ -75,18 +74,23 @@ final class RegistrationProofs: Sendable {
     onFull: @escaping @Sendable () -> Void = {}
   ) {
     self.bits = bits
-    self.key = key
     self.usedMax = usedMax
     self.onFull = onFull
+    state = Mutex(State(key: key))
   }
 
   func challenge(_ domain: String, for network: String, now: Timestamp) -> RegistrationChallenge {
-    challenge(domain, network, end: Self.end(now), number: .random(in: .min ... .max))
+    let end = (now + AccountLimits.proofLifetime).milliseconds
+    return challenge(domain, network, end: end, number: .random(in: .min ... .max))
   }
 
-  private static func end(_ now: Timestamp) -> Int64 { (now + AccountLimits.proofLifetime).milliseconds }
-
   func challenge(_ domain: String, _ network: String, end: Int64, number: UInt64) -> RegistrationChallenge {
+    challenge(domain, network, end: end, number: number, key: state.withLock(\.key))
+  }
+
+  private func challenge(
+    _ domain: String, _ network: String, end: Int64, number: UInt64, key: SymmetricKey
+  ) -> RegistrationChallenge {
     let head = Self.digits(UInt64(bitPattern: end)) + Self.digits(number)
     let hash = Array(
       HMAC<SHA256>.authenticationCode(for: Array("\(domain)\0\(network)\0\(head)".utf8), using: key))
@@ -109,17 +113,16 @@ final class RegistrationProofs: Sendable {
       let end = number(start..<start + 16).map({ Int64(bitPattern: $0) }), end > now.milliseconds,
       let id = number(start + 16..<start + 32)
     else { return nil }
-    let given = challenge(domain, network, end: end, number: id)
-    let beginning = Array(given.text.utf8)
-    guard Array(bytes.prefix(beginning.count)).isEqualInConstantTime(to: beginning), given.isMet(by: bytes) else {
-      return nil
-    }
     let (isTaken, wasFull) = state.withLock { state -> (Bool, Bool) in
-      guard end > state.endedUntil, state.used[id] == nil else { return (false, false) }
+      let given = challenge(domain, network, end: end, number: id, key: state.key)
+      let beginning = Array(given.text.utf8)
+      guard state.used[id] == nil, Array(bytes.prefix(beginning.count)).isEqualInConstantTime(to: beginning),
+        given.isMet(by: bytes)
+      else { return (false, false) }
       if state.used.count >= usedMax { state.used = state.used.filter { $0.value > now.milliseconds } }
       let isFull = state.used.count >= usedMax
-      if isFull { (state.used, state.endedUntil) = ([:], Self.end(now)) }
-      state.used[id] = end
+      // With another key nothing depends on the clock, which may be set back.
+      if isFull { state = State(key: SymmetricKey(size: .bits256)) } else { state.used[id] = end }
       return (true, isFull)
     }
     if wasFull { onFull() }
