@@ -159,7 +159,7 @@ extension Accounts {
       }
       return try await register(address, password: password, displayName: displayName)
     } catch {
-      // A name that is taken costs neither another proof nor one of the few accounts.
+      // A name that somebody takes meanwhile costs neither another proof nor one of the few accounts.
       if let used { proofs.giveBack(used) }
       if let act { giveBack(act) }
       throw error
@@ -168,9 +168,9 @@ extension Accounts {
 
   private func take(_ proof: String?, of row: NewUser, from network: String) async throws(Problem) -> UInt64 {
     let domain = row.address.domain
+    // Nobody computes a proof for an account that they cannot have, and one proof pays for one derivation of keys.
+    if let refusal = try await refusals(of: [row])[0] { throw refusal }
     guard let proof else {
-      // Nobody computes a proof for an account that they cannot have.
-      if let refusal = try await refusals(of: [row])[0] { throw refusal }
       throw Problem.proofRequired(
         "A new account needs a proof of work, computed from this challenge.",
         registrationChallenge(domain, for: network))

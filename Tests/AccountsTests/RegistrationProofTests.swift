@@ -147,8 +147,9 @@ import Testing
     // A name that is taken is refused before anybody computes.
     #expect(try await register("romeo", on: stage)?.code == "name-taken")
     let second = try proof(for: try await register("juliet", on: stage))
-    // A name that was taken meanwhile does not use the proof up.
+    // A name that was taken meanwhile does not use the proof up, and is refused before the proof is looked at.
     #expect(try await register("romeo", on: stage, proof: second)?.code == "name-taken")
+    #expect(try await register("romeo", on: stage, proof: "none")?.code == "name-taken")
     #expect(try await register("juliet", on: stage, proof: second) == nil)
     // Whoever comes with a used one gets another challenge.
     let third = try proof(for: try await register("paris", on: stage, proof: second))
