@@ -104,7 +104,7 @@ package struct Core: Sendable {
       accountOptions.accountSecret = try folder.accountSecret()
       accountOptions.registration = RegistrationPolicy(
         networkHourMax: settings.boundsByNetwork ? settings.networkAccountsPerHour : nil,
-        proofBits: settings.registrationNeedsProof ? AccountLimits.proofBits : nil)
+        proofBits: settings.registrationProofBits)
       accountOptions.exportForms = [AppExport(), AccountExport()]
       accountOptions.threads = settings.threads
       let accounts = Accounts(parley, accountOptions)

@@ -39,7 +39,7 @@ extension Settings {
   private var registrationDoubts: [String] {
     guard allowsRegistration else { return [] }
     var texts: [String] = []
-    if !registrationNeedsProof {
+    if registrationProofBits == nil {
       texts.append(
         "registration is true and signup.proof is false: programs create accounts as easily as people, as many as "
           + "signup.network_hour_max allows for each network.")

@@ -1,3 +1,4 @@
+import Accounts
 public import Addresses
 public import Basics
 public import Dialogs
@@ -113,8 +114,8 @@ public struct Settings: Hashable, Sendable {
   /// The settings of the amount that one user may send.
   public let sending: SendingPolicy
   public let allowsRegistration: Bool
-  /// Whether people who register without an invitation or a code prove work.
-  public let registrationNeedsProof: Bool
+  /// The bits of the proof of work of people who register without an invitation or a code; nil if they give none.
+  package var registrationProofBits: Int?
   /// The accounts that these people create in an hour from one network.
   public let networkAccountsPerHour: Int
   /// Whether every user may invite others.
@@ -324,7 +325,8 @@ struct SettingsReader {
       uploads: uploads,
       sending: sending(among: domains),
       allowsRegistration: read(keys.registration),
-      registrationNeedsProof: read(keys.signupProof), networkAccountsPerHour: read(keys.signupNetworkHour),
+      registrationProofBits: read(keys.signupProof) ? AccountLimits.proofBits : nil,
+      networkAccountsPerHour: read(keys.signupNetworkHour),
       allowsInvitations: read(keys.invitations), nodeCreators: read(keys.pubsubCreate),
       guests: guests(among: domains),
       identity: identity(among: domains),

@@ -661,9 +661,9 @@ import XMPPDoor
 
   @Test func registrationHasItsBoundsAndItsPage() throws {
     let standard = try load("registration: true")
-    #expect(standard.registrationNeedsProof && standard.networkAccountsPerHour == 10)
+    #expect(standard.registrationProofBits == 18 && standard.networkAccountsPerHour == 10)
     let other = try load("signup.proof: false\nsignup.network_hour_max: 100")
-    #expect(!other.registrationNeedsProof && other.networkAccountsPerHour == 100)
+    #expect(other.registrationProofBits == nil && other.networkAccountsPerHour == 100)
     #expect(throws: StartupError.self) { try load("signup.network_hour_max: 0") }
     func pages(_ text: String) throws -> [String?] {
       let settings = try load("domain: a.example\ndomains:\n  - name: b.example\nregistration: true\n" + text)
