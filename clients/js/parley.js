@@ -15,6 +15,7 @@ export { Call, IndexedDBStorage, MemoryStorage, ParleyError };
 
 const FLUSH_AFTER = 50;
 const ACK_EVERY = 10_000;
+const PROOFS = 3;
 
 /** The client: see parley.d.ts. */
 export class Parley {
@@ -206,12 +207,13 @@ export class Parley {
   }
 
   async signUp(input) {
-    const create = (proof) => this.request("POST", "/users", { body: { ...input, proof }, token: false });
-    const { id } = await create().catch(async (error) => {
-      if (error.code !== "registration-proof-required") throw error;
+    // Other proofs are for a network that changes meanwhile, or a server that restarts.
+    const create = (proofs, proof) => this.request("POST", "/users", { body: { ...input, proof }, token: false }).catch(async (error) => {
+      if (error.code !== "registration-proof-required" || proofs === 0) throw error;
       const { prove } = await import("./proof.js");
-      return create(await prove(error));
+      return create(proofs - 1, await prove(error));
     });
+    const { id } = await create(PROOFS);
     return this.signIn({ username: id, password: input.password });
   }
 

@@ -39,6 +39,14 @@ test("the server asks for a proof, and a new account has one", async () => {
   assert.ok(proof.startsWith(asked.challenge));
   assert.equal((await olivia.request("POST", "/users", { body: { ...account, proof }, token: false })).id, "olivia");
   await refuses(olivia.request("POST", "/users", { body: { ...account, username: "orsino", proof }, token: false }), "registration-proof-required");
+  const antonio = client(), { request } = antonio;
+  let proofs = 0;
+  antonio.request = (method, path, input) => {
+    if (input?.body?.proof) proofs++;
+    return request.call(antonio, method, path, proofs === 1 ? { ...input, body: { ...input.body, proof: `${input.body.proof}0` } } : input);
+  };
+  assert.equal((await antonio.signUp({ username: "antonio", password })).id, "antonio");
+  assert.equal(proofs, 2, "a proof that is refused is followed by another");
   const maria = client();
   assert.equal((await maria.signUp({ username: "maria", password })).id, "maria");
 });

@@ -144,17 +144,20 @@ extension Parley {
       ("email", JSONValue(email)), ("phone", JSONValue(phone)), ("code", JSONValue(code)),
       ("invitation", JSONValue(invitation)),
     ])
-    let user: User
-    do {
-      user = try await ask("POST", "/users", body: .object(body), token: false)
-    } catch let error as ParleyError where error.code == "registration-proof-required" {
-      guard let challenge = error.challenge, let target = error.target,
-        let proof = Proof(challenge: challenge, target: target)
-      else { throw error }
-      body["proof"] = .string(try await proof.compute())
-      user = try await ask("POST", "/users", body: .object(body), token: false)
+    // Other proofs are for a network that changes meanwhile, or a server that restarts.
+    var proofs = 3
+    while true {
+      do {
+        let user: User = try await ask("POST", "/users", body: .object(body), token: false)
+        return try await signIn(.password(username: user.id, password: password))
+      } catch let error as ParleyError where error.code == "registration-proof-required" && proofs > 0 {
+        guard let challenge = error.challenge, let target = error.target,
+          let proof = Proof(challenge: challenge, target: target)
+        else { throw error }
+        body["proof"] = .string(try await proof.compute())
+        proofs -= 1
+      }
     }
-    return try await signIn(.password(username: user.id, password: password))
   }
 
   /// Makes a link for one person without an account, who becomes a contact. Throws `invitations-off` where the server's
