@@ -7,8 +7,8 @@ import XMPP
 ///
 /// A client with a token may register (`<preauth/>`) for as long as the stream lasts, even if the token expires
 /// meanwhile; a client without one needs a server with open registration, which may ask for a proof of work in a data
-/// form (XEP-0158 4, `RegistrationChallengeForm`). A stream registers one account, and then authenticates as any other client does. While an answer
-/// is awaited the stream is not read.
+/// form (XEP-0158 4, `RegistrationChallengeForm`). A stream registers one account, and then authenticates as any other
+/// client does. While an answer is awaited the stream is not read.
 struct RegistrationMachine: Sendable, Equatable {
   enum Output: Sendable, Equatable {
     /// Send an empty result.
