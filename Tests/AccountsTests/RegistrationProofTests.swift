@@ -165,6 +165,9 @@ import Testing
     }
     let refusal = try await register("a6", on: stage)
     #expect(refusal?.code == "registrations-too-fast" && refusal?.retryAfter == 360)
+    #expect(
+      refusal?.text
+        == "Too many new accounts from your network. Try again in 360 seconds, or ask for an invitation.")
     #expect(try await register("b1", on: stage, from: "192.0.2.2") == nil)
     // Invitations and codes are counted elsewhere.
     try stage.accounts.pace(.registration(network: Self.network))

@@ -19,6 +19,12 @@ from lib.wire import XMPP
 HOME, NEIGHBOUR = "127.0.0.2", "127.0.0.3"
 REGISTER, DATA, STANZAS = "jabber:iq:register", "jabber:x:data", "urn:ietf:params:xml:ns:xmpp-stanzas"
 REQUIRED = "registration-proof-required"
+# Keeps what the form of the page says while it is sent.
+WATCHING = """() => {
+    const state = document.querySelector("form [role=status]");
+    window.shown = [];
+    new MutationObserver(() => state.hidden || shown.push(state.textContent)).observe(state, {attributes: true});
+}"""
 
 
 def post(server, network, body):
@@ -164,8 +170,10 @@ async def browser(checks, server, page):
             await tab.goto(page)
             await tab.fill("[name=username]", "rosaline")
             await tab.fill("[name=password]", PASSWORD)
+            await tab.evaluate(WATCHING)
             await tab.click("form button[type=submit]")
             await tab.wait_for_selector(".side .dialogs")
+            expect(await tab.evaluate("shown") == ["Creating the account. This can take some seconds…"], "the page does not say that it computes")
             expect("register" not in tab.url, f"it is at {tab.url}")
             App(server, "rosaline")
             # The browser reports the refusal that has the challenge.

@@ -18,10 +18,11 @@ export async function signInScreen(root, parley, notice, came, done) {
   const codes = { email: info.features.includes("codes.email"), phone: info.features.includes("codes.phone") };
   const hasCodes = offers("code") && (codes.email || codes.phone);
 
-  /** Shows a form. `submit` is given its values; what it throws is shown, except the request for a second factor. */
-  function form(title, fields, action, submit, others = []) {
+  /** Shows a form. `submit` is given its values; what it throws is shown, except the request for a second factor. `pending` is shown meanwhile. */
+  function form(title, fields, action, submit, others = [], pending = undefined) {
     const error = h("p", { class: "error", role: "alert", hidden: !notice }, notice);
     notice = undefined;
+    const state = h("p", { class: "soft", role: "status", hidden: true }, pending);
     const send = button(action, undefined, "main wide");
     const element = h("form", {
       on: {
@@ -29,6 +30,7 @@ export async function signInScreen(root, parley, notice, came, done) {
           event.preventDefault();
           send.disabled = true;
           error.hidden = true;
+          state.hidden = !pending;
           try {
             await submit(Object.fromEntries(fields.map((each) => [each.input.name, each.input.value])));
           } catch (problem) {
@@ -37,11 +39,12 @@ export async function signInScreen(root, parley, notice, came, done) {
             error.hidden = false;
           } finally {
             send.disabled = false;
+            state.hidden = true;
           }
           return undefined;
         },
       },
-    }, title && h("h2", {}, title), error, fields.map((each) => each.element), send,
+    }, title && h("h2", {}, title), error, fields.map((each) => each.element), state, send,
     others.flat().some(Boolean) && h("div", { class: "ways" }, others));
     fill(card, brand, element);
     (fields.find((each) => !each.input.value)?.input ?? send).focus();
@@ -122,7 +125,7 @@ export async function signInScreen(root, parley, notice, came, done) {
       await parley.signUp({ ...values, ...(name && { name }) });
       history.replaceState(null, "", "#");
       done();
-    }, [way(t("back"), () => password())]);
+    }, [way(t("back"), () => password())], t("signin.registering"));
   }
 
   /** The page of an invitation's link: #/invite/TOKEN */

@@ -195,7 +195,7 @@ export function toast(text) {
 /** Describes an error for people: by its code where the catalogue has one, else by what the server says. */
 export function describe(error) {
   if (!(error instanceof ParleyError)) return t("error.unknown", { reason: String(error?.message ?? error) });
-  const known = t.optional(`error.${error.code}`);
+  const known = t.optional(`error.${error.code}`, { count: error.retryAfter });
   if (known) return known;
   return error.retryAfter ? t("error.wait", { count: error.retryAfter }) : t("error.unknown", { reason: error.message });
 }

@@ -95,7 +95,7 @@ public enum PacedAct: Hashable, Sendable {
     case .newAccount:
       Problem(
         .tooFast, "registrations-too-fast",
-        "Too many new accounts from your network. The next one can be created in \((wait + 59) / 60) minutes.",
+        "Too many new accounts from your network. Try again in \(wait) seconds, or ask for an invitation.",
         retryAfter: wait)
     case .registration:
       Problem(
