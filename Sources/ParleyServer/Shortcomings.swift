@@ -41,8 +41,7 @@ extension Settings {
     var texts: [String] = []
     if registrationProofBits == nil {
       texts.append(
-        "registration is true and signup.proof is false: programs create accounts as easily as people, as many as "
-          + "signup.network_hour_max allows for each network.")
+        "registration is true and signup.proof is false: programs create accounts as easily as people.")
     } else if signUpPage(of: domains[0]) == nil {
       texts.append(
         "registration is true with signup.proof, and there is no sign-up page (web.client, or no HTTP port): of the XMPP "
@@ -51,7 +50,7 @@ extension Settings {
     if !boundsByNetwork {
       texts.append(
         "registration is true and limits.by_network is false: nothing bounds the accounts that one client creates but "
-          + "the proof of work and the rate of attempts.")
+          + "the rate of attempts\(registrationProofBits == nil ? "" : " and the proof of work").")
     }
     return texts
   }

@@ -461,6 +461,9 @@ import Testing
       #expect(pageless.count == 1 && pageless.first?.contains("no sign-up page") == true)
       let unbounded = try texts("registration: true\nlimits.by_network: false\n")
       #expect(unbounded.count == 1 && unbounded.first?.contains("limits.by_network is false") == true)
+      #expect(unbounded.first?.hasSuffix("the rate of attempts and the proof of work.") == true)
+      let both = try texts("registration: true\nsignup.proof: false\nlimits.by_network: false\n")
+      #expect(both.count == 2 && both.last?.hasSuffix("but the rate of attempts.") == true)
     }
   }
 
