@@ -5,7 +5,7 @@
 /// the scripts: letters of several scripts in one nick, or characters outside ASCII that look like others of the same
 /// script. A whole nick in another script (Ivan's "Оса" in Cyrillic beside "Oca"), and one in ASCII beside one in ASCII
 /// ("Al" beside "AI") are names of their own.
-public struct NickLook: Sendable {
+public struct NickLook: Equatable, Sendable {
   // The hashes of skeletons, as a room has many nicks. They are compared in one process only.
   private let written: Int
   private let lower: Int
@@ -25,6 +25,9 @@ public struct NickLook: Sendable {
     script = scripts.allSatisfy { $0 == first } ? first : nil
     isASCII = scalars.allSatisfy(\.isASCII)
   }
+
+  /// Numbers of which nicks that look alike have at least one in common.
+  public var hashes: Set<Int> { [written, lower, upper] }
 
   /// Whether this nick copies one that somebody has already. A nick of several scripts has no right to the looks of
   /// another, but does not keep that one out either: who has the name that was copied may come later.

@@ -110,6 +110,24 @@ import Testing
     #expect(occupants.occupant(of: romeo.sessions[0].id)?.nick == "ROMEO")
   }
 
+  @Test func aNickIsComparedWithThoseThatOthersHaveNow() {
+    var occupants = Occupants()
+    _ = enter(&occupants, romeo, romeo.occupantSession(0))
+    // The e is Cyrillic.
+    let copy = NickLook("rom\u{435}o")
+    #expect(occupants.looks.isCopy(copy, by: juliet.party.id))
+    #expect(!occupants.looks.isCopy(copy, by: romeo.party.id))
+    _ = occupants.rename(from: "romeo", to: "rose", nick: "Rose")
+    #expect(!occupants.looks.isCopy(copy, by: juliet.party.id))
+    #expect(occupants.looks.isCopy(NickLook("R\u{43E}se"), by: juliet.party.id))
+    _ = enter(&occupants, juliet, juliet.occupantSession(0))
+    _ = occupants.rename(from: "rose", to: "romeo", nick: "romeo")
+    #expect(occupants.looks.isCopy(copy, by: juliet.party.id))
+    _ = occupants.exit(romeo.sessions[0].id)
+    #expect(occupants.looks.count == 1)
+    #expect(!occupants.looks.isCopy(copy, by: juliet.party.id))
+  }
+
   @Test func aKickedUserGoesWithAllSessions() {
     var occupants = Occupants()
     _ = enter(&occupants, juliet, juliet.occupantSession(0))

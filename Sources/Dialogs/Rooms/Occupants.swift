@@ -29,13 +29,7 @@ struct Occupants: Equatable {
 
   struct Occupant: Equatable {
     let party: Party
-    var nick: String {
-      didSet {
-        presenceCache = PresenceCache()
-        look = NickLook(nick)
-      }
-    }
-    private(set) var look: NickLook
+    var nick: String { didSet { presenceCache = PresenceCache() } }
     var affiliation: Affiliation { didSet { presenceCache = PresenceCache() } }
     var role: Role { didSet { presenceCache = PresenceCache() } }
     /// The sessions, never empty. The one that sent presence last is last.
@@ -50,7 +44,6 @@ struct Occupants: Equatable {
     init(party: Party, nick: String, affiliation: Affiliation, role: Role, sessions: [OccupantSession], isShown: Bool) {
       self.party = party
       self.nick = nick
-      look = NickLook(nick)
       self.affiliation = affiliation
       self.role = role
       self.sessions = sessions
@@ -79,10 +72,12 @@ struct Occupants: Equatable {
   private var keys: [SessionID: String] = [:]
   private var keysByUser: [UserID: String] = [:]
   private var shownKeys: Set<String> = []
+  private(set) var looks = NickLooks()
   private var changes: [Change] = []
 
   static func == (a: Self, b: Self) -> Bool {
     a.byKey == b.byKey && a.keys == b.keys && a.keysByUser == b.keysByUser && a.shownKeys == b.shownKeys
+      && a.looks == b.looks
   }
 
   var count: Int { byKey.count }
@@ -110,6 +105,10 @@ struct Occupants: Equatable {
     if let occupant {
       for occupantSession in occupant.sessions { keys[occupantSession.session.id] = key }
       keysByUser[occupant.party.id] = key
+    }
+    if was?.party.id != occupant?.party.id || was?.nick != occupant?.nick {
+      if let was { looks[was.party.id] = nil }
+      if let occupant { looks[occupant.party.id] = NickLook(occupant.nick) }
     }
     if occupant?.isShown == true { shownKeys.insert(key) } else { shownKeys.remove(key) }
   }

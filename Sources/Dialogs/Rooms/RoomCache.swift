@@ -13,7 +13,7 @@ struct RoomCache {
     var marks: [UserID: Mark] = [:]
     var dirtyMarks: Set<UserID> = []
     /// What the members' reserved nicks look like; `nil` if not read yet.
-    var looks: [UserID: NickLook]?
+    var looks: NickLooks?
     /// The number of outcasts; `nil` if not counted yet.
     var outcasts: Int?
     /// The banned addresses that are no user's; `nil` if not read yet.
@@ -134,7 +134,7 @@ struct RoomCache {
     state.members[user] = .some(member)
   }
 
-  mutating func remember(_ looks: [UserID: NickLook], in state: State) {
+  mutating func remember(_ looks: NickLooks, in state: State) {
     cachedRows += looks.count - (state.looks?.count ?? 0)
     state.looks = looks
   }

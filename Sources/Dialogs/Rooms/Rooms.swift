@@ -158,20 +158,16 @@ extension Judge {
     // What is reserved for a member was compared when it was reserved.
     if try member(user, in: state)?.nick == wish.nick { return true }
     let look = NickLook(wish.nick)
-    if let occupants = rooms.occupants(of: state.room.id),
-      occupants.byKey.values.contains(where: { $0.party.id != user && look.isCopy(of: $0.look) })
-    {
-      return false
-    }
-    return try !looks(in: state).contains { $0.key != user && look.isCopy(of: $0.value) }
+    if rooms.occupants(of: state.room.id)?.looks.isCopy(look, by: user) == true { return false }
+    return try !looks(in: state).isCopy(look, by: user)
   }
 
   /// Returns what the members' reserved nicks look like. They are read once while the room is cached.
-  private mutating func looks(in state: RoomCache.State) throws -> [UserID: NickLook] {
+  private mutating func looks(in state: RoomCache.State) throws -> NickLooks {
     if let known = state.looks { return known }
     let members = try writer.members(
       of: .server(state.room.id, .rules), after: nil, limit: 2 * Limits.membersMax)
-    var looks: [UserID: NickLook] = [:]
+    var looks = NickLooks()
     for member in members { looks[member.party.id] = member.nick.map { NickLook($0) } }
     rooms.remember(looks, in: state)
     return looks
