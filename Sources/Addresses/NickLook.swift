@@ -3,8 +3,8 @@
 /// Two nicks look alike if their skeletons are equal: as they are written, or both in lower case, or both in upper case,
 /// since nicks are compared without regard to case. Two people may have such nicks. Which of them is a copy is decided by
 /// the scripts: letters of several scripts in one nick, or characters outside ASCII that look like others of the same
-/// script. A whole nick in another script (Ivan's "Оса" in Cyrillic beside "Oca"), and one in ASCII beside one in ASCII
-/// ("Al" beside "AI") are names of their own.
+/// script. A whole nick in another script (Ivan's "Оса" in Cyrillic beside "Oca"), one in ASCII beside one in ASCII
+/// ("Al" beside "AI"), and one of the same script with another number ("Анна 3" beside "Анна З") are names of their own.
 public struct NickLook: Equatable, Sendable {
   // The hashes of skeletons, as a room has many nicks. They are compared in one process only.
   private let written: Int
@@ -13,6 +13,8 @@ public struct NickLook: Equatable, Sendable {
   /// The only script of the letters, Latin if there are no letters; `nil` for several (UTS #39, 5.1).
   private let script: UInt8?
   private let isASCII: Bool
+  /// The digits by their values, since people of one name have numbers, which the server appends, or initials.
+  private let digits: Int
 
   /// - Parameter nick: a nick by the profile Nickname (`Precis.nickname`).
   public init(_ nick: String) {
@@ -24,6 +26,10 @@ public struct NickLook: Equatable, Sendable {
     let first = scripts.first ?? ("a" as Unicode.Scalar).nickScript
     script = scripts.allSatisfy { $0 == first } ? first : nil
     isASCII = scalars.allSatisfy(\.isASCII)
+    let values = scalars.map(\.properties).filter { $0.numericType == .decimal }.map(\.numericValue)
+    var hasher = Hasher()
+    hasher.combine(values)
+    digits = hasher.finalize()
   }
 
   /// Numbers of which nicks that look alike have at least one in common.
@@ -34,7 +40,7 @@ public struct NickLook: Equatable, Sendable {
   public func isCopy(of other: NickLook) -> Bool {
     guard written == other.written || lower == other.lower || upper == other.upper else { return false }
     guard let script else { return true }
-    return script == other.script && !(isASCII && other.isASCII)
+    return script == other.script && digits == other.digits && !(isASCII && other.isASCII)
   }
 
   /// Returns the skeleton (UTS #39, 4).
