@@ -58,7 +58,8 @@ const shape = (text) => lower(latin(text)).replace(/[^\p{L}\p{M}\p{N}\p{Extended
 /**
  * Returns what a name looks like, as it is written and in lower case: names look alike if they have one of these texts in common. Letters
  * of other alphabets (UTS 39), added marks, case and gaps make no difference. The marks of other scripts are the vowels of their words, so
- * that names which differ in them are two names. Rooms refuse fewer (`NickLook` of the server); Tests/Vectors/names.json has both.
+ * that names which differ in them are two names. Rooms refuse fewer (`NickLook` of the server), but also copies by letters of one script
+ * that look like none of ASCII, such as Arabic and Persian yeh. Tests/Vectors/names.json has both.
  */
 export function looks(text) {
   const plain = text.normalize("NFKD").replace(ADDED, "").replace(OPTIONAL, "$1");
