@@ -339,7 +339,7 @@ public enum Limits {
   // Caches of the committer, in entries; at the bound the cache is emptied.
   public static let cachedUsersMax = 100_000
   public static let cachedDialogsMax = 50_000
-  /// Members and their marks, over all cached rooms.
+  /// Members and their marks, over all cached rooms; and as many nicks of members (`NickLooks`).
   public static let cachedMembersMax = 200_000
 
   // Pushes (XEP-0357).

@@ -115,17 +115,17 @@ import Testing
     _ = enter(&occupants, romeo, romeo.occupantSession(0))
     // The e is Cyrillic.
     let copy = NickLook("rom\u{435}o")
-    #expect(occupants.looks.isCopy(copy, by: juliet.party.id))
-    #expect(!occupants.looks.isCopy(copy, by: romeo.party.id))
+    #expect(occupants.looks.holder(ofOriginalOf: copy, besides: juliet.party.id) == romeo.party.id)
+    #expect(occupants.looks.holder(ofOriginalOf: copy, besides: romeo.party.id) == nil)
     _ = occupants.rename(from: "romeo", to: "rose", nick: "Rose")
-    #expect(!occupants.looks.isCopy(copy, by: juliet.party.id))
-    #expect(occupants.looks.isCopy(NickLook("R\u{43E}se"), by: juliet.party.id))
+    #expect(occupants.looks.holder(ofOriginalOf: copy, besides: juliet.party.id) == nil)
+    #expect(occupants.looks.holder(ofOriginalOf: NickLook("R\u{43E}se"), besides: juliet.party.id) == romeo.party.id)
     _ = enter(&occupants, juliet, juliet.occupantSession(0))
     _ = occupants.rename(from: "rose", to: "romeo", nick: "romeo")
-    #expect(occupants.looks.isCopy(copy, by: juliet.party.id))
+    #expect(occupants.looks.holder(ofOriginalOf: copy, besides: juliet.party.id) == romeo.party.id)
     _ = occupants.exit(romeo.sessions[0].id)
     #expect(occupants.looks.count == 1)
-    #expect(!occupants.looks.isCopy(copy, by: juliet.party.id))
+    #expect(occupants.looks.holder(ofOriginalOf: copy, besides: juliet.party.id) == nil)
   }
 
   @Test func aKickedUserGoesWithAllSessions() {

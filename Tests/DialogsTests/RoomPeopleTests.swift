@@ -383,7 +383,7 @@ import Testing
     #expect(try await problem { try await stage.enter(room, hall, "R\u{43E}se", isJoin: false) } == .nickTaken)
     try await stage.affiliate(nurse, .none, in: room, by: romeo)
     try await stage.enter(room, hall, "R\u{43E}se", isJoin: false)
-    // A new account empties the cache of rooms: the nicks are read again.
+    // A new account empties the cache of rooms; the nicks that were read stay.
     let lady = try await stage.user("lady")
     #expect(try await problem { try await stage.enter(room, street, "rome\u{43E}", isJoin: false) } == .nickTaken)
     // What the server chooses gets a number.
@@ -394,6 +394,10 @@ import Testing
     try await stage.act(.members(.dialog(room.dialog), drafts), by: romeo)
     #expect(try await stage.member(nurse, of: room)?.nick == "Sun")
     #expect(try await stage.member(lady, of: room)?.nick == "\u{405}un 2")
+    // Nor does an erased account keep its nick.
+    #expect(try await problem { try await stage.enter(room, hall, "S\u{3C5}n", isJoin: false) } == .nickTaken)
+    try await stage.parley.work { try $0.erasePersonalData(nurse.id) }
+    try await stage.enter(room, hall, "S\u{3C5}n", isJoin: false)
   }
 
   @Test func anotherNickIsToldAsGoingAndComing() async throws {

@@ -29,13 +29,13 @@ struct NickLooks: Equatable {
     }
   }
 
-  /// Returns whether a nick is a copy of one that somebody other than the user has.
-  func isCopy(_ look: NickLook, by user: UserID) -> Bool {
+  /// Returns somebody other than the user whose nick is copied.
+  func holder(ofOriginalOf look: NickLook, besides user: UserID) -> UserID? {
     for hash in look.hashes {
       for other in alike[hash] ?? [] where other != user {
-        if let held = looks[other], look.isCopy(of: held) { return true }
+        if let held = looks[other], look.isCopy(of: held) { return other }
       }
     }
-    return false
+    return nil
   }
 }

@@ -12,8 +12,6 @@ struct RoomCache {
     var members: [UserID: Member?] = [:]
     var marks: [UserID: Mark] = [:]
     var dirtyMarks: Set<UserID> = []
-    /// What the members' reserved nicks look like; `nil` if not read yet.
-    var looks: NickLooks?
     /// The number of outcasts; `nil` if not counted yet.
     var outcasts: Int?
     /// The banned addresses that are no user's; `nil` if not read yet.
@@ -69,6 +67,11 @@ struct RoomCache {
   private var left: [DialogID] = []
   /// The number of members, member lists and marks in `states`.
   private var cachedRows = 0
+  /// What the members' nicks look like. An account that is created empties the cache of rows, but changes no nicks: the
+  /// members of a large room are not read again for each newcomer.
+  private var looks: [DialogID: NickLooks] = [:]
+  /// The number of nicks in `looks`.
+  private var lookCount = 0
 
   private var formerly: [(room: DialogID, change: Occupants.Change)] = []
   private var formerRooms: [SessionID: Set<DialogID>] = [:]
@@ -93,7 +96,10 @@ struct RoomCache {
   }
 
   /// Drops a room from the cache, as its rows were removed.
-  mutating func forget(_ room: DialogID) { states[room] = nil }
+  mutating func forget(_ room: DialogID) {
+    states[room] = nil
+    lookCount -= looks.removeValue(forKey: room)?.count ?? 0
+  }
 
   /// Drops the marks of a room's members, which have been written, as others have changed them since.
   mutating func forgetMarks(in room: DialogID) {
@@ -134,9 +140,19 @@ struct RoomCache {
     state.members[user] = .some(member)
   }
 
-  mutating func remember(_ looks: NickLooks, in state: State) {
-    cachedRows += looks.count - (state.looks?.count ?? 0)
-    state.looks = looks
+  /// Returns what the nicks of a room's members look like; `nil` if they have not been read.
+  func looks(of room: DialogID) -> NickLooks? { looks[room] }
+
+  mutating func remember(_ found: NickLooks, of room: DialogID) {
+    lookCount += found.count - (looks[room]?.count ?? 0)
+    looks[room] = found
+  }
+
+  /// Notes the nick that a member now has; `nil` for none.
+  mutating func note(nick: String?, of user: UserID, in room: DialogID) {
+    guard let before = looks[room]?.count else { return }
+    looks[room]?[user] = nick.map { NickLook($0) }
+    lookCount += (looks[room]?.count ?? 0) - before
   }
 
   mutating func remember(_ people: [Member]?, in state: State) {
@@ -263,6 +279,7 @@ struct RoomCache {
     formerEntrances.removeAll(keepingCapacity: true)
     formerMakers.removeAll(keepingCapacity: true)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
+    if looks.count + lookCount > Limits.cachedMembersMax { forgetLooks() }
   }
 
   mutating func rollBack() {
@@ -285,6 +302,7 @@ struct RoomCache {
     left = []
     dirty = []
     forget()
+    forgetLooks()
   }
 
   /// Drops the cache of stored rows.
@@ -292,5 +310,10 @@ struct RoomCache {
     states = [:]
     numbers = [:]
     cachedRows = 0
+  }
+
+  private mutating func forgetLooks() {
+    looks = [:]
+    lookCount = 0
   }
 }

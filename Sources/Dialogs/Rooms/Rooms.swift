@@ -158,18 +158,23 @@ extension Judge {
     // What is reserved for a member was compared when it was reserved.
     if try member(user, in: state)?.nick == wish.nick { return true }
     let look = NickLook(wish.nick)
-    if rooms.occupants(of: state.room.id)?.looks.isCopy(look, by: user) == true { return false }
-    return try !looks(in: state).isCopy(look, by: user)
+    if rooms.occupants(of: state.room.id)?.looks.holder(ofOriginalOf: look, besides: user) != nil { return false }
+    while let holder = try looks(in: state.room.id).holder(ofOriginalOf: look, besides: user) {
+      if try member(holder, in: state)?.nick != nil { return false }
+      // The deletion of an account has ended the membership.
+      rooms.note(nick: nil, of: holder, in: state.room.id)
+    }
+    return true
   }
 
-  /// Returns what the members' reserved nicks look like. They are read once while the room is cached.
-  private mutating func looks(in state: RoomCache.State) throws -> NickLooks {
-    if let known = state.looks { return known }
-    let members = try writer.members(
-      of: .server(state.room.id, .rules), after: nil, limit: 2 * Limits.membersMax)
+  /// Returns what the members' reserved nicks look like. They are read once.
+  private mutating func looks(in room: DialogID) throws -> NickLooks {
+    if let known = rooms.looks(of: room) { return known }
     var looks = NickLooks()
-    for member in members { looks[member.party.id] = member.nick.map { NickLook($0) } }
-    rooms.remember(looks, in: state)
+    for member in try writer.members(of: .server(room, .rules), after: nil, limit: 2 * Limits.membersMax) {
+      looks[member.party.id] = member.nick.map { NickLook($0) }
+    }
+    rooms.remember(looks, of: room)
     return looks
   }
 
@@ -219,7 +224,7 @@ extension Judge {
     try writer.put(member, ordinal: state.room.ordinal)
     rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
     rooms.edited(state)
-    state.looks?[member.party.id] = member.affiliation.isMember ? member.nick.map { NickLook($0) } : nil
+    rooms.note(nick: member.affiliation.isMember ? member.nick : nil, of: member.party.id, in: state.room.id)
     if !member.affiliation.isMember { state.marks[member.party.id] = nil }
     if member.affiliation.isMember, !wasMember {
       let settings = try begin(state.room.id, at: state.room.address, for: member.party)
