@@ -114,11 +114,14 @@ extension XMPPSession {
       guard case .success(let stanzas?) = result, bound.value.session.takeIn(stanzas, stored) else {
         return done(false)
       }
-      parley.work(on: lane, keepingCaches: true) { writer in
-        try writer.removeSuspended(nonce)
-        return true
-      } then: { result in
-        if case .success = result { done(true) } else { done(false) }
+      // When many clients come back at once, the inbox may be full: that must not end a session.
+      parley.whenRoom {
+        parley.work(on: lane, keepingCaches: true) { writer in
+          try writer.removeSuspended(nonce)
+          return true
+        } then: { result in
+          if case .success = result { done(true) } else { done(false) }
+        }
       }
     }
   }
