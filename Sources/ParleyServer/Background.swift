@@ -54,9 +54,12 @@ extension Background {
         }
       },
       Background(every: ServerLimits.archivedStanzasInterval) {
-        // A failing store is tried again the next time.
         let time = parley.clock.now + (.zero - ServerLimits.archivedStanzasInterval)
-        try? await parley.work(keepingCaches: true) { try $0.removeStanzas(expiredBefore: time) }
+        let limit = ServerLimits.archivedStanzasRemovedMax
+        // A failing store is tried again the next time.
+        while let count = try? await parley.work(
+          keepingCaches: true, { try $0.removeStanzas(expiredBefore: time, limit: limit) }), count == limit
+        {}
       },
       Background(every: ServerLimits.accountTaskInterval) {
         // Failures are logged there; a failing store is tried again the next time.

@@ -21,9 +21,10 @@ enum ServerLimits {
   /// The interval of runs of retention; the first is at the start. Ages are days.
   static let retentionInterval: Duration = .seconds(3_600)
   /// The interval of the removal of stanzas of sessions from before a restart that nobody has resumed, and the time that
-  /// they are kept beyond the end of their session as the former process foresaw it: it ends later by as long as the
-  /// restart took.
+  /// they are kept beyond the latest end of their session as the former process foresaw it.
   static let archivedStanzasInterval: Duration = .seconds(3_600)
+  /// The rows of them that one transaction removes: each has a megabyte at most, and everybody's messages wait meanwhile.
+  static let archivedStanzasRemovedMax = 16
   /// The interval of the removal of expired files. They cannot be read from their expiry on.
   static let blobSweepInterval: Duration = .seconds(30)
 

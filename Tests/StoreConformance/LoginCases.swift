@@ -225,15 +225,23 @@ extension StoreConformance {
       try equal(try states(), [])
       try equal(try stanzas(), [[[10]], [[20, 21]], [[30]]])
       // The next stop: one has nothing more, one has, one is not there any more.
-      try scene.write { try $0.setSuspended([session(1, []), session(2, [22], expires: 99)]) }
+      try scene.write { try $0.setSuspended([session(1, [], expires: 98), session(2, [22], expires: 99)]) }
       try equal(try states(), [[1], [2]])
+      try equal(try stanzas(), [[[10]], [[20, 21], [22]], [[30]]])
+      func sweep(_ time: Int64, limit: Int = 9) throws -> Int {
+        try scene.write { try $0.removeStanzas(expiredBefore: Timestamp(milliseconds: time), limit: limit) }
+      }
+      // Those of before expire with the session as the last stop has stored it.
+      try equal(try sweep(98), 1)
       try equal(try stanzas(), [[[10]], [[20, 21], [22]], []])
       try scene.write { try $0.removeSuspended(StreamNonce(high: .max, low: 1)) }
       try equal(try states(), [[2]])
       try equal(try stanzas(), [[], [[20, 21], [22]], []])
-      try scene.write { try $0.removeStanzas(expiredBefore: Timestamp(milliseconds: 99)) }
-      try equal(try stanzas(), [[], [[20, 21], [22]], []])
-      try scene.write { try $0.removeStanzas(expiredBefore: Timestamp(milliseconds: 100)) }
+      try equal(try sweep(99), 0)
+      try equal(try sweep(100, limit: 1), 1)
+      try equal(try stanzas().map(\.count), [0, 1, 0])
+      try equal(try sweep(100, limit: 1), 1)
+      try equal(try sweep(100, limit: 1), 0)
       try equal(try stanzas(), [[], [], []])
       // What a deleted user was sent is personal data.
       try scene.write {

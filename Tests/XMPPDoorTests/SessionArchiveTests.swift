@@ -229,6 +229,8 @@ import XMPP
         .bytes(ByteBuffer(string: "<presence/>")),
       ])
     #expect(archived.stanzas.count == 2 * 18 + 5 + "<presence/>".utf8.count)
+    // A session that is restored at the last moment waits anew, for the 300 seconds of the options.
+    #expect(archived.stanzasExpire == archived.expires + .seconds(300))
     let state = String(decoding: archived.state, as: UTF8.self)
     #expect(!state.contains("Wherefore") && !state.contains("presence/"))
     try await scene.end()

@@ -16,14 +16,14 @@ public protocol StreamWriter {
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws
   func removeStreams(before time: Timestamp) throws
   /// Replaces the suspended sessions. The stanzas of a session become a further part of those that are stored of its
-  /// stream; those of other streams are removed.
+  /// stream, and all parts expire as the last one does.
   func setSuspended(_ sessions: [SuspendedSession]) throws
   /// Removes all suspended sessions, and leaves their stanzas.
   func forgetSuspended() throws
   /// Removes a suspended session with its stanzas.
   func removeSuspended(_ stream: StreamNonce) throws
-  /// Removes stanzas of sessions that had expired before `time` when the stanzas were stored.
-  func removeStanzas(expiredBefore time: Timestamp) throws
+  /// Removes up to `limit` parts of stanzas that expired before `time`. Returns how many it removed.
+  func removeStanzas(expiredBefore time: Timestamp, limit: Int) throws -> Int
 }
 
 /// A resumable session across a graceful restart, with opaque bytes of the door. The state is read at the start, the
@@ -31,14 +31,21 @@ public protocol StreamWriter {
 public struct SuspendedSession: Hashable, Sendable {
   public var user: UserID
   public var stream: StreamNonce
+  /// The time before which the next process must start to restore the session.
   public var expires: Timestamp
   public var state: [UInt8]
   public var stanzas: [UInt8]
-  public init(user: UserID, stream: StreamNonce, expires: Timestamp, state: [UInt8], stanzas: [UInt8] = []) {
+  /// The time after which no process needs the stanzas: a restored session waits anew.
+  public var stanzasExpire: Timestamp
+  public init(
+    user: UserID, stream: StreamNonce, expires: Timestamp, state: [UInt8], stanzas: [UInt8] = [],
+    stanzasExpire: Timestamp? = nil
+  ) {
     self.user = user
     self.stream = stream
     self.expires = expires
     self.state = state
     self.stanzas = stanzas
+    self.stanzasExpire = stanzasExpire ?? expires
   }
 }

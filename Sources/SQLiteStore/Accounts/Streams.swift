@@ -39,11 +39,11 @@ extension Writer {
         .insertSuspended, session.user, session.stream.high, session.stream.low, session.expires, session.state
       ).run()
     }
-    try connection(.deleteOtherStanzas).run()
-    for session in sessions where !session.stanzas.isEmpty {
-      try connection(
-        .insertStanzas, session.user, session.stream.high, session.stream.low, session.expires, session.stanzas
-      ).run()
+    for session in sessions {
+      let (high, low, expires) = (session.stream.high, session.stream.low, session.stanzasExpire)
+      try connection(.setStanzasExpire, high, low, expires).run()
+      if session.stanzas.isEmpty { continue }
+      try connection(.insertStanzas, session.user, high, low, expires, session.stanzas).run()
     }
   }
 
@@ -54,8 +54,10 @@ extension Writer {
     try connection(.deleteStanzas, stream.high, stream.low).run()
   }
 
-  func removeStanzas(expiredBefore time: Timestamp) throws {
-    try connection(.deleteExpiredStanzas, time).run()
+  func removeStanzas(expiredBefore time: Timestamp, limit: Int) throws -> Int {
+    let statement = try connection(.deleteExpiredStanzas, time, Int64(limit))
+    try statement.run()
+    return Int(statement.changes)
   }
 }
 
@@ -82,12 +84,13 @@ extension Query {
   fileprivate static let deleteAllSuspended = Query("DELETE FROM suspended")
   fileprivate static let deleteSuspended = Query("DELETE FROM suspended WHERE high = ?1 AND low = ?2")
   fileprivate static let deleteStanzas = Query("DELETE FROM suspended_stanzas WHERE high = ?1 AND low = ?2")
-  fileprivate static let deleteExpiredStanzas = Query("DELETE FROM suspended_stanzas WHERE expires < ?1")
-  fileprivate static let deleteOtherStanzas = Query(
+  fileprivate static let deleteExpiredStanzas = Query(
     """
-    DELETE FROM suspended_stanzas WHERE NOT EXISTS (
-      SELECT 1 FROM suspended s WHERE s.high = suspended_stanzas.high AND s.low = suspended_stanzas.low)
+    DELETE FROM suspended_stanzas WHERE id IN (
+      SELECT id FROM suspended_stanzas WHERE expires < ?1 ORDER BY expires LIMIT ?2)
     """)
+  fileprivate static let setStanzasExpire = Query(
+    "UPDATE suspended_stanzas SET expires = ?3 WHERE high = ?1 AND low = ?2")
   fileprivate static let insertStanzas = Query(
     "INSERT INTO suspended_stanzas (user, high, low, expires, stanzas) VALUES (?1, ?2, ?3, ?4, ?5)")
   fileprivate static let insertSuspended = Query(

@@ -15,5 +15,6 @@ extension Migration {
         stanzas BLOB NOT NULL
       ) STRICT;
       CREATE INDEX suspended_stanzas_stream ON suspended_stanzas (high, low);
+      CREATE INDEX suspended_stanzas_expires ON suspended_stanzas (expires);
       """)
 }

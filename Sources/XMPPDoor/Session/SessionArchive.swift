@@ -164,10 +164,10 @@ enum SessionArchive {
       },
       access: onlineSession?.access.map(Self.kept))
     guard let json = try? JSONValue(encoding: kept) else { return nil }
+    let expires = session.parley.clock.now + .seconds(session.resumptionSecondsLeft)
     return SuspendedSession(
-      user: session.party.id, stream: state.nonce,
-      expires: session.parley.clock.now + .seconds(session.resumptionSecondsLeft), state: Array(json.text.utf8),
-      stanzas: Array(stanzas.readableBytesView))
+      user: session.party.id, stream: state.nonce, expires: expires, state: Array(json.text.utf8),
+      stanzas: Array(stanzas.readableBytesView), stanzasExpire: expires + .seconds(session.resumptionSeconds))
   }
 
   private static func kept(_ access: Access) -> Kept.KeptAccess {
