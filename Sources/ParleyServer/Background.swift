@@ -26,7 +26,7 @@ extension Background {
   /// and accounts by their age, resume
   /// the deletions, erasures and exports that failed or that an earlier process left, send scheduled messages, and end
   /// calls that rang too long, what servers elsewhere do not take, and typing that was not renewed. They also remove the
-  /// stanzas of sessions that nobody has resumed.
+  /// stanzas of sessions that nobody has resumed, and the counts of old streams.
   static func timed(_ accounts: Accounts, _ logger: Logger) -> [any Service] {
     let parley = accounts.parley
     return [
@@ -60,6 +60,14 @@ extension Background {
         while let count = try? await parley.work(
           keepingCaches: true, { try $0.removeStanzas(expiredBefore: time, limit: limit) }), count == limit
         {}
+      },
+      Background(every: ServerLimits.streamCountsInterval) {
+        let now = parley.clock.now
+        let time = now + (.zero - ServerLimits.streamCountsKept)
+        let run = now.milliseconds / 1_000 / ServerLimits.streamCountsInterval.components.seconds
+        let slice = UInt8(truncatingIfNeeded: run)
+        // A failing store is tried again when the slice is due again.
+        try? await parley.work(keepingCaches: true) { try $0.removeStreams(before: time, slice: slice) }
       },
       Background(every: ServerLimits.accountTaskInterval) {
         // Failures are logged there; a failing store is tried again the next time.

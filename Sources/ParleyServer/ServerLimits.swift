@@ -25,6 +25,12 @@ enum ServerLimits {
   static let archivedStanzasInterval: Duration = .seconds(3_600)
   /// The rows of them that one transaction removes: each has a megabyte at most, and everybody's messages wait meanwhile.
   static let archivedStanzasRemovedMax = 16
+  /// The time for which the count of a stream is kept after its last message: twice the longest time for which a session
+  /// can be resumed (`push.resume_seconds`). A client that comes back later is not sent the count.
+  static let streamCountsKept: Duration = .seconds(2 * 604_800)
+  /// The interval of the removal of such counts, of one of 256 slices each time: no run reads more than a part of the
+  /// table, and each count is removed within eleven days.
+  static let streamCountsInterval: Duration = .seconds(3_600)
   /// The interval of the removal of expired files. They cannot be read from their expiry on.
   static let blobSweepInterval: Duration = .seconds(30)
 

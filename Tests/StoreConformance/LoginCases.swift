@@ -175,9 +175,19 @@ extension StoreConformance {
       try equal(try scene.read { try $0.handled(one) }, 6)
       try equal(try scene.read { try $0.handled(other) }, .max)
       try equal(try scene.read { try $0.handled(StreamNonce(high: 1, low: 1)) }, nil)
-      try scene.write { try $0.removeStreams(before: Timestamp(milliseconds: 20)) }
-      try equal(try scene.read { try $0.handled(one) }, nil)
+      func removes(before time: Int64, slice: UInt8) throws {
+        try scene.write { try $0.removeStreams(before: Timestamp(milliseconds: time), slice: slice) }
+      }
+      // Those of other slices are looked at another time.
+      for slice in 0..<UInt8.max { try removes(before: 20, slice: slice) }
+      try equal(try scene.read { try $0.handled(one) }, 6)
       try equal(try scene.read { try $0.handled(other) }, .max)
+      try removes(before: 15, slice: .max)
+      try equal(try scene.read { try $0.handled(one) }, 6)
+      try removes(before: 20, slice: .max)
+      try equal(try scene.read { try $0.handled(one) }, nil)
+      try removes(before: 21, slice: 0)
+      try equal(try scene.read { try $0.handled(other) }, nil)
     },
     Case(name: "suspended sessions are replaced whole") { scene in
       let sessions = (1...3).map { index in

@@ -14,7 +14,8 @@ public protocol StreamReader {
 /// Changes the state of streams that may be resumed.
 public protocol StreamWriter {
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws
-  func removeStreams(before time: Timestamp) throws
+  /// Removes the streams of one of 256 slices, by the highest byte of their nonces, whose number was set before `time`.
+  func removeStreams(before time: Timestamp, slice: UInt8) throws
   /// Replaces the suspended sessions. The stanzas of a session become a further part of those that are stored of its
   /// stream, and all parts expire as the last one does.
   func setSuspended(_ sessions: [SuspendedSession]) throws

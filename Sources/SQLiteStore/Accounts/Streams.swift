@@ -28,8 +28,9 @@ extension Writer {
     try connection(.setHandled, stream.high, stream.low, number, time).run()
   }
 
-  func removeStreams(before time: Timestamp) throws {
-    try connection(.deleteStreams, time).run()
+  func removeStreams(before time: Timestamp, slice: UInt8) throws {
+    let first = UInt64(slice) << 56
+    try connection(.deleteStreams, time, first, first | (UInt64.max >> 8)).run()
   }
 
   func setSuspended(_ sessions: [SuspendedSession]) throws {
@@ -68,7 +69,7 @@ extension Query {
     INSERT INTO streams (high, low, number, time) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (high, low) DO UPDATE SET number = ?3, time = ?4
     """)
-  fileprivate static let deleteStreams = Query("DELETE FROM streams WHERE time < ?1")
+  fileprivate static let deleteStreams = Query("DELETE FROM streams WHERE high BETWEEN ?2 AND ?3 AND time < ?1")
   /// The length of a value is read without the value.
   fileprivate static let suspended = Query(
     """
