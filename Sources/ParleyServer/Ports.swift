@@ -129,6 +129,8 @@ struct XMPPService: Service {
     await listener.stopAccepting()
     let kept = await listener.shutDown()
     await federation?.stop()
+    // Each session that has ended may have posted what its client confirmed.
+    if parley.isFull { await withCheckedContinuation { room in parley.whenRoom { room.resume() } } }
     do throws(Problem) {
       try await parley.work { try $0.setSuspended(kept) }
     } catch {
