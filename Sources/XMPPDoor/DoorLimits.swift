@@ -78,10 +78,12 @@ enum DoorLimits {
   static let suspendedMax = 100_000
 
   // Sessions over a restart.
-  /// The bytes of stanzas that a session may have to send again after a restart, whether they are stored or read from the
-  /// log: as many as may wait for a client in bytes, since each resumed session reads its own. At the bound the session is
+  /// The stanzas that a session may have to send again after a restart, and their bytes, whether they are stored or read
+  /// from the log, since each resumed session reads its own. They are three quarters of what may wait for a client: after a
+  /// restart the presence of all contacts is added before the client has acknowledged anything. At the bound the session is
   /// not stored, and its client logs in anew and reads the archive.
-  static let archivedResentBytesMax = XMPPLimits.unacknowledgedBytesMax
+  static let archivedItemsMax = XMPPLimits.unacknowledgedItemsMax / 4 * 3
+  static let archivedResentBytesMax = XMPPLimits.unacknowledgedBytesMax / 4 * 3
   /// The bytes that a stop stores for all sessions: an eighth of the memory allowed, and no more than a disk of 100 MB/s
   /// takes in three of the eight seconds of a stop. At the bound the largest sessions are not stored.
   static let archivedBytesMost = 256 << 20

@@ -17,7 +17,7 @@ from lib.scrape import Scrape
 from lib.wire import BODY, SM, STANZAS, XMPP
 
 USERS, EACH = ("juliet", "nurse", "paris", "benvolio"), 16
-# Messages to each user, and their size: together less than a session may be sent again (DoorLimits.archivedResentBytesMax, a megabyte).
+# Messages to each user, and their size: together less than a session may be sent again (DoorLimits.archivedResentBytesMax, 768 KiB).
 SAID, SIZE = 40, 16_000
 # Together more.
 SAID_LARGE, SIZE_LARGE = 30, 48_000

@@ -119,7 +119,7 @@ enum SessionArchive {
       resent += item.resentBytes
       stored += item.storedBytes
     }
-    guard count <= XMPPLimits.unacknowledgedItemsMax, resent <= DoorLimits.archivedResentBytesMax,
+    guard count <= DoorLimits.archivedItemsMax, resent <= DoorLimits.archivedResentBytesMax,
       stored <= DoorLimits.archivedResentBytesMax
     else { return .max }
     return stored
