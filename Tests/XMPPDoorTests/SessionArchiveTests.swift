@@ -53,6 +53,21 @@ import XMPP
     #expect(stored == [.bytes(ByteBuffer(bytes: [1, 2])), .entry(Position(6), in: DialogID(1), .direct)])
   }
 
+  /// XMPP clients are sent the fallback of an app's content alone, but the entry that is kept for them has all of it.
+  @Test func aResultCostsTheWholeContentOfAnApp() throws {
+    let (romeo, juliet) = (try person("romeo@montague.lit"), try person("juliet@capulet.lit"))
+    let content = Content(kind: .custom, text: "Hist!", fields: String(repeating: "x", count: 60_000))
+    let entry = Entry(
+      position: Position(5), time: someTime, dialog: DialogID(1), author: romeo, place: .peer(juliet),
+      fact: .message(
+        Message(
+          sequence: 1, content: content, envelope: Envelope(type: .chat), traits: [.archived, .fromApp])),
+      id: PublicID(high: 0, low: 5))
+    let result = Sent.result(entry, ArchiveResult(queryID: nil, archive: .user))
+    #expect(result.byteCount == 60_005 + DoorLimits.archiveResultBytes)
+    #expect(result.resentBytes == result.byteCount)
+  }
+
   private func session(_ byteCount: Int) -> SuspendedSession {
     SuspendedSession(
       user: UserID(1), stream: StreamNonce(high: 1, low: 1), expires: someTime,

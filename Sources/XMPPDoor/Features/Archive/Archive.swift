@@ -274,9 +274,13 @@ extension Entry {
     if case .call(let change) = fact { change.stanza } else { fact.stanza }
   }
 
+  /// The bytes of the stanza as it is sent, or of an app's content: entries of an archive are kept whole until they are
+  /// acknowledged (`Sent.result`), also with what XMPP clients are not sent.
   var weight: Int {
     guard let content = archived?.content else { return 0 }
-    return content.extras.count + (content.extras.isEmpty ? content.text.utf8.count : 0) + DoorLimits.archiveResultBytes
+    if !content.extras.isEmpty { return content.extras.count + DoorLimits.archiveResultBytes }
+    let files = content.attachments.reduce(0) { $0 + $1.url.utf8.count + ($1.name?.utf8.count ?? 0) }
+    return content.text.utf8.count + (content.fields?.utf8.count ?? 0) + files + DoorLimits.archiveResultBytes
   }
 }
 
