@@ -68,6 +68,26 @@ import XMPP
     #expect(result.resentBytes == result.byteCount)
   }
 
+  /// Clients choose the ids of their messages and queries, as long as a stanza may be.
+  @Test func longIDsCount() throws {
+    let (romeo, juliet) = (try person("romeo@montague.lit"), try person("juliet@capulet.lit"))
+    let long = String(repeating: "i", count: 9_000)
+    let said = message(6, from: romeo, to: juliet, extras: "<body>Hist!</body>", id: long)
+    let result = Sent.result(said, ArchiveResult(queryID: String(repeating: "q", count: 5_000), archive: .user))
+    let bytes = 14_000 + "<body>Hist!</body>".utf8.count + DoorLimits.archiveResultBytes
+    #expect([result.byteCount, result.resentBytes] == [bytes, bytes])
+    #expect(result.storedBytes == 5_000 + DoorLimits.archivedEntryBytes)
+    #expect(Sent.entry(said, .direct).resentBytes == bytes - 5_000)
+    let marker = Entry(
+      position: Position(7), time: someTime, dialog: DialogID(1), author: juliet, place: .peer(romeo),
+      fact: .marker(
+        Marker(
+          kind: .displayed, mark: Mark(dialog: DialogID(1), user: juliet.id), target: Position(6),
+          targetID: PublicID(high: 0, low: 6), targetStanzaID: long, stanza: nil, told: true, asked: true)),
+      id: PublicID(high: 0, low: 7))
+    #expect(Sent.entry(marker, .direct).storedBytes == 9_000)
+  }
+
   private func session(_ byteCount: Int) -> SuspendedSession {
     SuspendedSession(
       user: UserID(1), stream: StreamNonce(high: 1, low: 1), expires: someTime,

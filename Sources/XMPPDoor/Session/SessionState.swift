@@ -19,7 +19,7 @@ enum Sent: Sendable {
   var byteCount: Int {
     switch self {
     case .entry: 0
-    case .result(let entry, _): entry.weight
+    case .result(let entry, let result): entry.weight + result.byteCount
     case .bytes(let buffer): buffer.readableBytes
     }
   }
@@ -27,7 +27,8 @@ enum Sent: Sendable {
   /// The bytes of the stanza as it would be sent again, about.
   var resentBytes: Int {
     switch self {
-    case .entry(let entry, _), .result(let entry, _): max(entry.weight, DoorLimits.archiveResultBytes)
+    case .entry(let entry, _): max(entry.weight, DoorLimits.archiveResultBytes)
+    case .result(let entry, let result): max(entry.weight, DoorLimits.archiveResultBytes) + result.byteCount
     case .bytes(let buffer): buffer.readableBytes
     }
   }
@@ -37,7 +38,7 @@ enum Sent: Sendable {
     switch self {
     case .entry(let entry, _):
       if case .marker = entry.fact { resentBytes } else { DoorLimits.archivedEntryBytes }
-    case .result: DoorLimits.archivedEntryBytes
+    case .result(_, let result): result.byteCount + DoorLimits.archivedEntryBytes
     case .bytes(let buffer): buffer.readableBytes + DoorLimits.archivedEntryBytes
     }
   }

@@ -277,10 +277,20 @@ extension Entry {
   /// The bytes of the stanza as it is sent, or of an app's content: entries of an archive are kept whole until they are
   /// acknowledged (`Sent.result`), also with what XMPP clients are not sent.
   var weight: Int {
-    guard let content = archived?.content else { return 0 }
-    if !content.extras.isEmpty { return content.extras.count + DoorLimits.archiveResultBytes }
-    let files = content.attachments.reduce(0) { $0 + $1.url.utf8.count + ($1.name?.utf8.count ?? 0) }
-    return content.text.utf8.count + (content.fields?.utf8.count ?? 0) + files + DoorLimits.archiveResultBytes
+    switch fact {
+    case .undelivered(let undelivered): return undelivered.stanzaID.utf8.count
+    case .marker(let marker) where marker.stanza == nil: return marker.targetStanzaID?.utf8.count ?? 0
+    default: break
+    }
+    guard let message = archived else { return 0 }
+    let (content, envelope) = (message.content, message.envelope)
+    // Ids and languages of XMPP have no bound of their own.
+    var bytes = (envelope.id?.utf8.count ?? 0) + (envelope.language?.utf8.count ?? 0) + DoorLimits.archiveResultBytes
+    if !content.extras.isEmpty { return bytes + content.extras.count }
+    bytes += content.text.utf8.count + (content.fields?.utf8.count ?? 0)
+    bytes += message.reference?.targetStanzaID?.utf8.count ?? 0
+    for file in content.attachments { bytes += file.url.utf8.count + (file.name?.utf8.count ?? 0) }
+    return bytes
   }
 }
 
@@ -295,6 +305,8 @@ struct ArchiveResult: Hashable, Sendable {
   }
   let queryID: String?
   let archive: Archive
+  /// The bytes of the query's id, which the client chooses and each result repeats.
+  var byteCount: Int { queryID?.utf8.count ?? 0 }
 }
 
 /// A query (XEP-0313 4.1, 4.3), with ids resolved to positions.
