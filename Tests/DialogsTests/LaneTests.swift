@@ -161,6 +161,68 @@ import Testing
     #expect(notes.taken() == lines(257...300, 1))
   }
 
+  /// However much arrives at once, no more deliveries are made than may wait, and those of one fan-out.
+  @Test func noMoreIsMadeThanMayWait() {
+    final class Counter: Sendable {
+      private let numbers = Mutex((waiting: 0, most: 0, isOrdered: true))
+      var waiting: Int { numbers.withLock { $0.waiting } }
+      var most: Int { numbers.withLock { $0.most } }
+      var isOrdered: Bool { numbers.withLock { $0.isOrdered } }
+      func made() {
+        numbers.withLock { numbers in
+          numbers.waiting += 1
+          numbers.most = max(numbers.most, numbers.waiting)
+        }
+      }
+      func received(inOrder: Bool) {
+        numbers.withLock { numbers in
+          numbers.waiting -= 1
+          numbers.isOrdered = numbers.isOrdered && inOrder
+        }
+      }
+    }
+    final class Member: LiveSession {
+      let id: SessionID
+      let party: Party
+      let lane: Lane
+      private let counter: Counter
+      private let last = Mutex<UInt64>(0)
+      init(_ number: Int, _ lane: Lane, _ counter: Counter) {
+        id = SessionID(UInt64(number))
+        party = Party(id: UserID(Int64(number)), realm: RealmID(1), address: .nowhere)
+        (self.lane, self.counter) = (lane, counter)
+      }
+      func receive(_ delivery: Delivery) {
+        guard case .outcome(let token, _) = delivery else { return }
+        let before = last.withLock { last in
+          defer { last = token }
+          return last
+        }
+        counter.received(inOrder: token == before + 1)
+      }
+      func batchEnded() {}
+    }
+    let (loop, counter) = (Loop(), Counter())
+    let lane = loop.lane()
+    var hearing = Audiences.RecipientSet()
+    for number in 1...1_000 {
+      let member = Member(number, lane, counter)
+      hearing.put(Audiences.Recipient(session: member, user: member.party.id, seesAddresses: false))
+    }
+    for token in 1...(Limits.laneWaitingMax / 1_000 + 10) {
+      var batch = LaneBatch()
+      batch.spread(DialogID(1), to: hearing, of: 1_000) { [delivery = delivery(UInt64(token))] _ in
+        counter.made()
+        return delivery
+      }
+      batch.send()
+    }
+    loop.run()
+    #expect(counter.most > Limits.laneWaitingMax && counter.most <= Limits.laneWaitingMax + 1_000)
+    while loop.pauses > 0 { loop.endPauses() }
+    #expect(counter.waiting == 0 && counter.isOrdered)
+  }
+
   @Test func everythingIsDeliveredAtTheEnd() {
     let (loop, notes) = (Loop(), Notes())
     let lane = loop.lane()

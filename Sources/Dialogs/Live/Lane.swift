@@ -98,32 +98,52 @@ public final class Lane: Sendable {
     }
     // No more than a slice, with nothing before it.
     let isSlice = arrived.reduce(0) { $0 + $1.count } <= Limits.laneSlice
-    let (items, begins): ([Item], Bool) = fanOuts.withLock { fanOuts in
-      if isSlice, fanOuts.queue.isEmpty { return (arrived, false) }
-      var items: [Item] = []
-      for item in arrived {
-        switch item {
-        case .one(let session, let delivery, let fanOut):
-          if !fanOuts.queue.add(delivery, to: session, session.id, of: fanOut) { items.append(item) }
-        case .many(let recipients, let fanOut, let make):
-          for recipient in recipients {
-            guard let delivery = make(recipient) else { continue }
-            let session = recipient.session
-            if !fanOuts.queue.add(delivery, to: session, session.id, of: fanOut) {
-              items.append(.one(session, delivery, of: nil))
-            }
-          }
+    if isSlice, fanOuts.withLock({ $0.queue.isEmpty }) { return deliverNow(arrived) }
+    var rest = arrived[...]
+    while !rest.isEmpty {
+      // Deliveries are made for no more of what has arrived than may wait.
+      let (items, excess): ([Item], [FanOutQueue<any LiveSession, Delivery>.Turn]) = fanOuts.withLock { fanOuts in
+        var items: [Item] = []
+        while fanOuts.queue.count <= Limits.laneWaitingMax, let item = rest.popFirst() {
+          Self.add(item, to: &fanOuts.queue, orTo: &items)
         }
+        return (items, fanOuts.queue.take(0, leaving: Limits.laneWaitingMax))
       }
+      // What need not wait came before what has waited for the same session since.
+      deliverNow(items)
+      deliver(excess)
+    }
+    let begins = fanOuts.withLock { fanOuts in
       let begins = !fanOuts.isServed && !fanOuts.queue.isEmpty
       if begins { fanOuts.isServed = true }
-      return (items, begins)
+      return begins
     }
+    if begins { serve() }
+  }
+
+  /// Adds an item to what waits, or to the items that need not wait.
+  private static func add(
+    _ item: Item, to queue: inout FanOutQueue<any LiveSession, Delivery>, orTo items: inout [Item]
+  ) {
+    switch item {
+    case .one(let session, let delivery, let fanOut):
+      if !queue.add(delivery, to: session, session.id, of: fanOut) { items.append(item) }
+    case .many(let recipients, let fanOut, let make):
+      for recipient in recipients {
+        guard let delivery = make(recipient) else { continue }
+        let session = recipient.session
+        if !queue.add(delivery, to: session, session.id, of: fanOut) {
+          items.append(.one(session, delivery, of: nil))
+        }
+      }
+    }
+  }
+
+  private func deliverNow(_ items: [Item]) {
     for item in items { item.deliver() }
     // A session that received several deliveries is told several times that the batch ended; only the first call finds
     // anything to write.
     for item in items { item.batchEnded() }
-    if begins { serve() }
   }
 
   /// Delivers a slice of the fan-outs. The next one follows after a pause.
