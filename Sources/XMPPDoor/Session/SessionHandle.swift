@@ -57,7 +57,11 @@ final class SessionHandle: LiveSession {
   func receive(_ delivery: Delivery) {
     switch place.value.state {
     case .here(let session): session.receive(delivery)
-    case .expected(let early): place.value.state = .expected(early + [delivery])
+    case .expected(var early):
+      // Thousands can come before the session does: the array has one owner, and is not copied for each.
+      place.value.state = .gone
+      early.append(delivery)
+      place.value.state = .expected(early)
     case .moved(let handle): handle.lane.deliver(delivery, to: handle)
     case .gone: break
     }
