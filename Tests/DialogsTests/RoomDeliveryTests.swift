@@ -84,6 +84,64 @@ import Testing
     #expect(budget(sessions[0], on: stage).isFull(now: stage.clock.now))
   }
 
+  /// The sessions of apps that have ended are told nothing, although nobody was told of their end either.
+  @Test func aRoomThatEverybodyHasLeftIsNotCharged() async throws {
+    let stage = try Stage(sending: slow)
+    let owner = try await stage.user("owner")
+    let crowd = try await stage.crowd(Limits.shownOccupantsMax + Limits.fanOutMin)
+    let room = try await stage.room(by: owner, with: crowd.prefix(Limits.shownOccupantsMax).map { ($0, .member) })
+    let others = crowd.dropFirst(Limits.shownOccupantsMax).map {
+      MemberDraft(address: $0.address, affiliation: Affiliation.member)
+    }
+    try await stage.act(.members(.dialog(room.dialog), others), by: owner)
+    var sessions: [RecordingSession] = []
+    for member in crowd { sessions.append(try await stage.session(member, "phone", door: .app, priority: nil)) }
+    let budget = stage.parley.sending.budget(of: owner, from: nil, now: stage.clock.now)
+    try await stage.say("one", in: room, by: owner)
+    #expect(!budget.isFull(now: stage.clock.now))
+    // Those who are shown leave first.
+    for session in sessions { stage.parley.vacate(session.party, session: session.id) }
+    try await stage.say("two", in: room, by: owner)
+    stage.clock.set(stage.clock.now.milliseconds + 4_000)
+    try await stage.say("three", in: room, by: owner)
+    #expect(budget.isFull(now: stage.clock.now))
+  }
+
+  /// All clients show one file in a stanza: a message with several is as many.
+  @Test func eachFileOfAMessageIsCharged() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let owner = sessions[0]
+    let files = (1...3).map { Attachment(blob: nil, url: "https://elsewhere.example/\($0).png") }
+    let album = RoomMessageDraft(
+      content: Content(kind: .image, text: "Look", attachments: files), envelope: Envelope(type: .groupchat),
+      traits: [.counts, .archived, .fromApp], key: nil)
+    let say = Intent.room(.say(.dialog(room.dialog), album))
+    // What a backend posts is not charged.
+    try await stage.parley.post(say, by: owner.party, isFromBackend: true)
+    #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
+    for _ in 0..<3 { try await stage.parley.post(say, by: owner.party) }
+    #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(800))
+  }
+
+  @Test func whatHappensToAHiddenOccupantIsChargedIfEverybodyIsTold() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: Limits.shownOccupantsMax + 2, on: stage)
+    let (owner, shown) = (sessions[0], sessions[1])
+    let (member, guest) = (sessions[Limits.shownOccupantsMax], sessions[Limits.shownOccupantsMax + 1])
+    try await stage.role(guest.party.name, .none, in: room, by: owner)
+    #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
+    try await stage.enter(room, member, "changed", isJoin: false)
+    #expect(budget(member, on: stage).isFull(now: stage.clock.now))
+    // A member's nick is reserved, which apps show.
+    try await stage.affiliate(member.party, .member, in: room, by: owner.party)
+    try await stage.enter(room, member, "another", isJoin: false)
+    #expect(!budget(member, on: stage).isFull(now: stage.clock.now))
+    stage.clock.set(stage.clock.now.milliseconds + 4_000)
+    try await stage.role(shown.party.name, .none, in: room, by: owner)
+    #expect(!budget(owner, on: stage).isFull(now: stage.clock.now))
+  }
+
   @Test func whatNobodyIsToldOfIsGivenBack() async throws {
     let stage = try Stage(sending: slow)
     // One more than are shown.

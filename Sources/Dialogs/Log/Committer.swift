@@ -134,10 +134,20 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     var lanes = LaneBatch()
     var waiting: [() -> Void] = []
     var isTaken = true
+    // The further entries of the next post that has its outcome, if it is a message with several files.
+    var parts = 0
     for item in effects {
       switch item {
       case .settled(let post, var result):
-        if let charge = post.charge, result.toldNobody(of: post.intent) { charge.giveBack(now: clock.now) }
+        if let charge = post.charge {
+          if result.toldNobody(of: post.intent) {
+            charge.giveBack(now: clock.now)
+          } else {
+            // A message with several files was charged as one.
+            charge.add(parts, now: clock.now)
+          }
+        }
+        parts = 0
         if case .signal = post.intent, !isTaken, case .success(var receipt) = result {
           receipt.isRepeat = true
           result = .success(receipt)
@@ -148,6 +158,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         case .callback(let body): waiting.append { body(result) }
         }
       case .entry(let entry, let author):
+        if case .message(let message) = entry.fact, message.traits.contains(.part) { parts += 1 }
         announce(entry, except: author, into: &lanes)
       case .arrived(let onlineSession, let contactSnapshot):
         // The groups as the posts before it have left them.
@@ -306,13 +317,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 
   /// Delivers one entry to all occupants and followers of a room.
   private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
-    guard let audience = audiences.audience(of: entry.dialog) else { return }
-    if let room = entry.room { registries.audienceSizes.note(audience.count, in: room) }
-    if audience.count >= Limits.fanOutMin, case .message(let message) = entry.fact, message.traits.contains(.part) {
-      // A message with several files was charged as one.
-      registries.sending.budget(ofAuthor: entry.author, from: nil, in: judge.realms, now: clock.now)
-        .owe(deliveries: audience.count, now: clock.now)
+    guard let audience = audiences.audience(of: entry.dialog) else {
+      return registries.audienceSizes.forget(entry.dialog)
     }
+    if let room = entry.room { registries.audienceSizes.note(audience.count, in: room) }
     lanes.spread(entry.dialog, to: audience.occupants, of: audience.count) { _ in .entry(entry, .room) }
     lanes.spread(entry.dialog, to: audience.followers, of: audience.count) { recipient in
       .entry(entry, recipient.feed(isSemiAnonymous: entry.isSemiAnonymous))
@@ -372,7 +380,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       registries.audienceSizes.forget(room)
       registries.pushes.forget(room)
     case .occupant(let presence, let except):
-      guard let audience = audiences.audience(of: presence.room.dialog) else { return }
+      guard let audience = audiences.audience(of: presence.room.dialog) else {
+        return registries.audienceSizes.forget(presence.room.dialog)
+      }
       registries.audienceSizes.note(audience.count, in: presence.room)
       lanes.spread(presence.room.dialog, to: audience.occupants, of: audience.count) { recipient in
         if recipient.session.id == except { return nil }
@@ -395,7 +405,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     case .told(let notice, let sessions):
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
     case .signal(let stanza, let room, let isSemiAnonymous):
-      guard let audience = audiences.audience(of: room) else { return }
+      guard let audience = audiences.audience(of: room) else { return registries.audienceSizes.forget(room) }
       var heard = Typing.Audience.everyone
       // An XMPP client's typing is of interest to followers alone.
       if let isTyping = stanza.typing, stanza.isTypingOfApp || audience.followers.count > 0 {

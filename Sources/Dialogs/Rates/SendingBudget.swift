@@ -116,6 +116,11 @@ final class DeliveryCharge: Sendable {
     budget.owe(deliveries: count, now: now)
   }
 
+  /// Charges the same so many times more.
+  func add(_ times: Int, now: Timestamp) {
+    if times > 0 { budget.owe(deliveries: times * count, now: now) }
+  }
+
   /// Gives it back; once, however often it is called, as a batch that fails is judged again.
   func giveBack(now: Timestamp) {
     if isGivenBack.exchange(true, ordering: .relaxed) { return }

@@ -386,31 +386,35 @@ extension Judge {
       }
       changes.append((key, draft))
     }
+    var isSeen = false
     for (key, draft) in changes {
       let reason = Self.cut(draft.reason)
       if draft.role == .none {
         let target = rooms.occupants(of: state.room.id)?.byKey[key]
+        isSeen = isSeen || target?.isShown == true
         expel(
           key, from: state.room, affiliation: target?.affiliation ?? .none, codes: [307], actor: actor?.nick,
           reason: reason)
-        if let target { try silence(target.party, reason: reason, post, in: state) }
+        if let target, try silence(target.party, reason: reason, post, in: state) { isSeen = true }
       } else if let occupant = rooms.occupy(
         state.room.id, { $0.set(role: draft.role, isShown: draft.role == .moderator ? true : nil, key: key) })
       {
+        isSeen = isSeen || occupant.isShown
         tell(.moderates(draft.role == .moderator, occupant.party.id, state.room.id))
         tell(occupantPresence(of: occupant, in: state.room, actor: actor?.nick, reason: reason), of: occupant)
       }
     }
+    if !isSeen { post.charge?.giveBack(now: now) }
     settle(post)
   }
 
   /// Marks a kicked member, who may read but not write until they come back; for a user who follows the room with the
-  /// app a kick would have no effect otherwise.
+  /// app a kick would have no effect otherwise. Returns whether it is one who was not marked.
   private mutating func silence(
     _ party: Party, reason: String?, _ post: Post, in state: RoomCache.State
-  ) throws {
+  ) throws -> Bool {
     guard let member = try member(party.id, in: state), member.affiliation.isMember, !member.isKicked
-    else { return }
+    else { return false }
     try store(with(member) { $0.isKicked = true }, in: state)
     let entry = try note(
       .member(
@@ -419,6 +423,7 @@ extension Judge {
           isKicked: true)),
       by: post.author, in: state)
     tell(.entry(entry, author: session(of: post)))
+    return true
   }
 
   /// Ends the kick of the author, who comes back. Returns `nil` if they were not kicked.

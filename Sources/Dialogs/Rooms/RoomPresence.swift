@@ -54,7 +54,7 @@ extension Judge {
     try pace(author, in: state.room)
 
     let (nick, key) = try self.nick(wishing: (wish, wishKey), of: author, member, beside: companion, in: state)
-    try reserve(nick, for: member, in: state)
+    let isReserved = try reserve(nick, for: member, in: state)
     let comesBack = try readmit(post, to: state) != nil
     if comesBack { member = try self.member(author.id, in: state) }
 
@@ -73,7 +73,7 @@ extension Judge {
     tell(.sessionEntered(entering.session, isModerator: role == .moderator, state.room.id))
     if occupant.isShown {
       tell(.occupant(plainPresence(of: occupant, in: state.room), except: session))
-    } else {
+    } else if !isReserved, !comesBack {
       post.charge?.giveBack(now: now)
     }
     if comesBack { try comeAll(author, to: state.room.id) }
@@ -103,9 +103,9 @@ extension Judge {
   }
 
   /// Reserves for a member the nick that they use: it changes with the occupant's (7.6). Apps show it beside members
-  /// who are absent too, so it is an entry, as if an app had changed it.
-  private mutating func reserve(_ nick: String, for member: Member?, in state: RoomCache.State) throws {
-    guard let member, member.affiliation.isMember, member.nick != nick else { return }
+  /// who are absent too, so it is an entry, as if an app had changed it. Returns whether it has changed.
+  private mutating func reserve(_ nick: String, for member: Member?, in state: RoomCache.State) throws -> Bool {
+    guard let member, member.affiliation.isMember, member.nick != nick else { return false }
     let entry = try note(
       .member(
         MemberChange(
@@ -115,6 +115,7 @@ extension Judge {
     try store(with(member) { $0.nick = nick }, in: state)
     rooms.changed(state)
     tell(.entry(entry, author: nil))
+    return true
   }
 
   private func enteredRoom(
@@ -164,12 +165,12 @@ extension Judge {
     let session = entering.session.id
     guard let key = rooms.occupants(of: state.room.id)?.key(of: session) else { throw Problem.notOccupant }
     let member = try member(post.author.id, in: state)
-    if !present.isShown { post.charge?.giveBack(now: now) }
     if wish.key == key, wish.nick == present.nick || entering.isJoin {
       if entering.isJoin { try pace(post.author, in: state.room) }
       guard let occupant = rooms.occupy(state.room.id, { $0.show(entering.presence, by: session) }) else {
         throw Problem.notOccupant
       }
+      if !occupant.isShown { post.charge?.giveBack(now: now) }
       if entering.isJoin {
         let own = occupantPresence(
           of: occupant, in: state.room, ownCodes: state.room.settings.showsAddresses ? [100] : [])
@@ -186,7 +187,7 @@ extension Judge {
 
     try pace(post.author, in: state.room)
     guard try isFree(wish, for: post.author.id, in: state) else { throw Problem.nickTaken }
-    try reserve(wish.nick, for: member, in: state)
+    if try !reserve(wish.nick, for: member, in: state), !present.isShown { post.charge?.giveBack(now: now) }
     let leaving = occupantPresence(
       of: present, in: state.room, presence: unavailable(present.party, present.sessions.last?.presence.resource),
       role: present.role, codes: [303], newNick: wish.nick)
