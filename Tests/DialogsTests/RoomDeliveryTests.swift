@@ -66,6 +66,33 @@ import Testing
     #expect(budget(session, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(352))
   }
 
+  /// An app is in the rooms of its user whenever it is connected: what they are told of that is charged, and not told
+  /// while more is owed.
+  @Test func anAppThatComesIsCharged() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let member = try await stage.user("member")
+    try await stage.affiliate(member, .member, in: room, by: sessions[0].party)
+    let budget = stage.parley.sending.budget(of: member, from: nil, now: stage.clock.now)
+    func connect(_ number: Int) async throws -> RecordingSession {
+      try await stage.session(member, "phone\(number)", door: .app, priority: nil)
+    }
+    #expect(budget.isFull(now: stage.clock.now))
+    for number in 0..<11 {
+      #expect(!budget.owesDeliveries(now: stage.clock.now) || number == 10)
+      let session = try await connect(number)
+      stage.parley.vacate(member, session: session.id)
+    }
+    #expect(budget.owesDeliveries(now: stage.clock.now))
+    let hidden = try await connect(11)
+    #expect(try await !stage.nicks(room, for: sessions[0].party).contains("member"))
+    try await stage.say("one", in: room, by: sessions[0])
+    #expect(hidden.effects().contains(.said("one", .feedAnonymized)))
+    stage.clock.set(stage.clock.now.milliseconds + 4_000)
+    _ = try await connect(12)
+    #expect(try await stage.nicks(room, for: sessions[0].party).contains("member"))
+  }
+
   @Test func aSmallRoomIsNotCharged() async throws {
     let stage = try Stage(sending: slow)
     let (room, sessions) = try await largeRoom(of: Limits.fanOutMin - 1, on: stage)

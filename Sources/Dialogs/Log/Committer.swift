@@ -148,6 +148,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
           }
         }
         parts = 0
+        if case .success(let receipt) = result, receipt.deliveries > 0 {
+          registries.sending.budget(ofAuthor: post.author, from: post.peer, in: judge.realms, now: clock.now)
+            .owe(deliveries: receipt.deliveries, now: clock.now)
+        }
         if case .signal = post.intent, !isTaken, case .success(var receipt) = result {
           receipt.isRepeat = true
           result = .success(receipt)

@@ -587,6 +587,10 @@ struct Judge {
     return entry
   }
 
+  private func sendingBudget(of post: Post) -> SendingBudget {
+    sending.budget(ofAuthor: post.author, from: post.peer, in: realms, now: now)
+  }
+
   private mutating func goOnline(_ post: Post, _ onlineSession: OnlineSession) throws {
     guard let user = try writer.user(post.author.id), user.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
@@ -609,15 +613,24 @@ struct Judge {
     onlineSession.since = time
     tell(.arrived(onlineSession, contactSnapshot))
     arriving.append(onlineSession)
+    var deliveries = 0
     if onlineSession.door == .app {
       for (room, _) in try writer.memberships(of: user.id) {
         // A session that only waits for events is told nothing but that there are some.
         let sees = try !onlineSession.isUnseen && isAdmin(user.id, of: room.dialog, post.author)
         tell(.followed(room.dialog, onlineSession.session, seesAddresses: sees))
-        try come(onlineSession, to: room.dialog)
+        let size = audienceSizes.count(in: .dialog(room.dialog))
+        // Everybody is told that a user comes who is not there yet. Whoever owes deliveries only follows the room.
+        if size > 0, rooms.occupants(of: room.dialog)?.occupant(of: user.id) == nil,
+          sendingBudget(of: post).owesDeliveries(now: now)
+        {
+          continue
+        }
+        if try come(onlineSession, to: room.dialog) { deliveries += size }
       }
     }
     var receipt = Receipt(position: head)
+    receipt.deliveries = deliveries
     receipt.contactSnapshot = contactSnapshot
     receipt.delivered = user.delivered
     settle(post, receipt)

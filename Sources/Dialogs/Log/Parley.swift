@@ -227,9 +227,8 @@ public final class Parley: Sendable {
     }
     if count < Limits.fanOutMin { return nil }
     let now = clock.now
-    let peer: String? = if case .session(let session, _) = post.completion { session.peer } else { nil }
     return DeliveryCharge(
-      count, to: sending.budget(ofAuthor: post.author, from: peer, in: realmTable, now: now), now: now)
+      count, to: sending.budget(ofAuthor: post.author, from: post.peer, in: realmTable, now: now), now: now)
   }
 
   private func queue(_ post: Post, isFromBackend: Bool) -> Bool {

@@ -56,6 +56,9 @@ public final class Post: Sendable {
     charge = nil
   }
 
+  /// The network address of the client whose session it is; `nil` if it is not known.
+  var peer: String? { if case .session(let session, _) = completion { session.peer } else { nil } }
+
   /// Creates the post of the same author under their stored id.
   init(_ post: Post, from author: Party) {
     self.author = author
@@ -400,6 +403,8 @@ public struct Receipt: Sendable {
   public var contactSnapshot: ContactSnapshot?
   /// The position behind which no client has confirmed inbound entries, for `goOnline`.
   public var delivered: Position = .zero
+  /// The deliveries to large rooms that are told of a session, for `goOnline`, which are charged to its user.
+  var deliveries = 0
   /// The value that the intent documents; for `work` that of its body.
   public var value: (any Sendable)?
 

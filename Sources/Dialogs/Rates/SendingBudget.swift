@@ -212,6 +212,11 @@ public final class SendingBudget: Sendable {
     state.withLock { $0.deliveries.owe(rates.deliveries, count: count, now: now) }
   }
 
+  /// Returns whether more deliveries were charged than the account may cause by now.
+  func owesDeliveries(now: Timestamp) -> Bool {
+    !isUnlimited && state.withLock { $0.deliveries.debt(rates.deliveries, now: now) != nil }
+  }
+
   /// Takes what a request sends, or refuses it. It refuses everything as long as deliveries are owed.
   ///
   /// - Parameter log: the log that reports the rate's state to the client; a socket has none.

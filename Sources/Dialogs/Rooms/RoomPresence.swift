@@ -213,18 +213,19 @@ extension Judge {
   // MARK: App sessions
 
   /// Adds an app session of a member to the occupants: it is present as long as it is connected, without having to
-  /// enter. `step` announces in its presence that the user has become a member.
+  /// enter. `step` announces in its presence that the user has become a member. Returns whether everybody is told.
+  @discardableResult
   mutating func come(
     _ onlineSession: OnlineSession, to room: DialogID, step: MemberListStep? = nil
-  ) throws {
+  ) throws -> Bool {
     guard !onlineSession.isUnseen,
       let state = try lookUp(.dialog(room), for: onlineSession.session.party), !state.room.isDestroyed,
       let member = try member(onlineSession.session.party.id, in: state), member.affiliation.isMember,
       !member.isKicked
-    else { return }
+    else { return false }
     let companion = rooms.occupants(of: room)?.occupant(of: member.party.id)
     let nick = try companion?.nick ?? reservedNick(of: member, in: state)
-    guard let key = try? Self.nick(nick).key else { return }
+    guard let key = try? Self.nick(nick).key else { return false }
     let presence = Presence(
       from: member.party, resource: onlineSession.resource, availability: .online, time: time)
     let occupant = rooms.occupy(room) {
@@ -235,9 +236,9 @@ extension Judge {
         role: member.affiliation.role(isModerated: state.room.settings.isModerated))
     }
     rooms.setPresent(onlineSession.session.id, in: room, true)
-    if companion == nil, occupant.isShown {
-      tell(.occupant(occupantPresence(of: occupant, in: state.room, listStep: step), except: nil))
-    }
+    guard companion == nil, occupant.isShown else { return false }
+    tell(.occupant(occupantPresence(of: occupant, in: state.room, listStep: step), except: nil))
+    return true
   }
 
   // MARK: Rooms being set up
