@@ -58,8 +58,9 @@ public enum Limits {
   /// messages a second of one person, and forty at once; a client that enters 50 rooms of 1,000 again uses 50,000.
   static let sendingDeliveriesPerStanza = 250
   static let sendingDeliveriesBurstSeconds = 4
-  /// The same of a domain elsewhere and of a component: one account in the rooms here.
-  public static let sendingDomainDeliveries = Rate(burst: 200_000, perSecond: 50_000)
+  /// The same of a domain elsewhere and of a component, with all their users, each of whom may cause as many as one here: four
+  /// who do so reach it. At once no more than wait on one lane.
+  public static let sendingDomainDeliveries = Rate(burst: 250_000, perSecond: 200_000)
   /// Sessions from which on deliveries to all of them are a fan-out: charged to the author if it is a room's, and made in
   /// slices. The stanzas that one user may send make fewer than 13,000 deliveries a second in a room with fewer.
   static let fanOutMin = 64

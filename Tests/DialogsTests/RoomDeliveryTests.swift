@@ -93,6 +93,28 @@ import Testing
     #expect(try await stage.nicks(room, for: sessions[0].party).contains("member"))
   }
 
+  /// What all users of a domain elsewhere may cause is not used up by one of them.
+  @Test func aPersonElsewhereIsRefusedBeforeTheirDomainWaits() async throws {
+    let stage = try Stage(sending: slow)
+    stage.parley.hub.setFederation(FederationTests.Service(refusing: [], rooms: .open))
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let realm = stage.parley.federatedRealm(of: stage.parley.realms[0].id).id
+    let mercutio = Party(remote: try BareJID("mercutio@mantua.example"), realm: realm)
+    let known = try #require(
+      try await stage.act(.introduce(.address(room.address), password: nil), by: mercutio).value as? Party)
+    let session = RecordingSession(known)
+    try await stage.enter(room, session, "mercutio")
+    for number in 0..<9 { try await stage.say("\(number)", in: room, by: session) }
+    let refused = try await problem { try await stage.say("nine", in: room, by: session) }
+    #expect(refused?.code == "deliveries-too-fast" && refused?.retryAfter == 1)
+    let domain = stage.parley.sending.budget(of: .domain("mantua.example"), now: stage.clock.now)
+    #expect(domain.charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+    #expect(!domain.isFull(now: stage.clock.now))
+    // Leaving is not refused.
+    try await stage.act(.exit(.address(room.address), nil), by: session)
+    #expect(try await !stage.nicks(room, for: sessions[0].party).contains("mercutio"))
+  }
+
   @Test func aSmallRoomIsNotCharged() async throws {
     let stage = try Stage(sending: slow)
     let (room, sessions) = try await largeRoom(of: Limits.fanOutMin - 1, on: stage)

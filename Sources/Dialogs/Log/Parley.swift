@@ -208,27 +208,38 @@ public final class Parley: Sendable {
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
     var post = registries.traces?.begin(post) ?? post
     // What a backend posts is not its users' doing.
-    if !isFromBackend, let charge = charge(post) { post = Post(post, charge: charge) }
+    if !isFromBackend { post = charged(post) }
     let isQueued = queue(post, isFromBackend: isFromBackend)
     if !isQueued { post.charge?.giveBack(now: clock.now) }
     return isQueued
   }
 
-  /// Charges a post that everybody in a large room or all of the author's contacts are told of to the author's account; `nil`
-  /// if they are few.
-  private func charge(_ post: Post) -> DeliveryCharge? {
+  /// Charges a post that everybody in a large room or all of the author's contacts are told of to the author's account. That
+  /// of a person elsewhere is refused if they have caused too much: their account is that of all users of their domain, whose
+  /// streams would be read more slowly.
+  private func charged(_ post: Post) -> Post {
     let count: Int
     switch post.intent {
     case .room(let intent):
-      guard let spread = intent.spread else { return nil }
+      guard let spread = intent.spread else { return post }
       count = registries.audienceSizes.count(in: spread.room) * spread.times
     case .node(_, at: .none), .profile: count = hub.contactSnapshot(of: post.author.id)?.subscribers.count ?? 0
-    default: return nil
+    default: return post
     }
-    if count < Limits.fanOutMin { return nil }
+    if count < Limits.fanOutMin { return post }
     let now = clock.now
-    return DeliveryCharge(
-      count, to: sending.budget(ofAuthor: post.author, from: post.peer, in: realmTable, now: now), now: now)
+    let budget = sending.budget(ofAuthor: post.author, from: post.peer, in: realmTable, now: now)
+    guard post.author.realm.isRemote, post.behalf == nil, !sending.isUnlimited(post.author, in: realmTable) else {
+      return Post(post, charge: DeliveryCharge(count, to: budget, now: now))
+    }
+    let own = sending.budget(of: SendingAccount.user(post.author), now: now)
+    switch post.intent {
+    // Whoever is gone must not stay in the room; joins have a pace of their own.
+    case .room(.exit), .room(.lose): break
+    case .room(.enter(_, let entering)) where entering.isJoin: break
+    default: do throws(Problem) { try own.take(now: now) } catch { return Post(post, .refused(error)) }
+    }
+    return Post(post, charge: DeliveryCharge(count, to: budget, own, now: now))
   }
 
   private func queue(_ post: Post, isFromBackend: Bool) -> Bool {

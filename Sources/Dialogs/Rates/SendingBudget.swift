@@ -106,25 +106,29 @@ struct SendingRates: Sendable {
 /// What a post was charged because everybody in a large room is told of it: as many deliveries as the room has sessions.
 /// It is charged when it is posted, so that its author's next stanzas wait, and given back if only few were told.
 final class DeliveryCharge: Sendable {
-  private let budget: SendingBudget
+  private let budgets: [SendingBudget]
   private let count: Int
   private let isGivenBack = Atomic<Bool>(false)
 
-  init(_ count: Int, to budget: SendingBudget, now: Timestamp) {
-    self.budget = budget
+  init(_ count: Int, to budgets: SendingBudget..., now: Timestamp) {
+    self.budgets = budgets
     self.count = count
-    budget.owe(deliveries: count, now: now)
+    owe(count, now)
+  }
+
+  private func owe(_ deliveries: Int, _ now: Timestamp) {
+    for budget in budgets { budget.owe(deliveries: deliveries, now: now) }
   }
 
   /// Charges the same so many times more.
   func add(_ times: Int, now: Timestamp) {
-    if times > 0 { budget.owe(deliveries: times * count, now: now) }
+    if times > 0 { owe(times * count, now) }
   }
 
   /// Gives it back; once, however often it is called, as a batch that fails is judged again.
   func giveBack(now: Timestamp) {
     if isGivenBack.exchange(true, ordering: .relaxed) { return }
-    budget.owe(deliveries: -count, now: now)
+    owe(-count, now)
   }
 }
 
