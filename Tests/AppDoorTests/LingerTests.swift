@@ -31,8 +31,8 @@ import Testing
     let eventLoop: any EventLoop
     let reading: Reading
     let transport = OnlineSession.Transport.webSocket
-    var isWritable: Bool { true }
-    var unreadBytes: Int { 0 }
+    var isWritable = true
+    var unreadBytes: Int { isWritable ? 0 : 1 }
     init(_ loop: any EventLoop, _ reading: Reading) { (eventLoop, self.reading) = (loop, reading) }
     func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void) {}
     func flush() {}
@@ -342,6 +342,23 @@ import Testing
       // The token is looked up on another thread.
       await scene.loop.run()
       await Task.yield()
+    }
+  }
+
+  /// The last writes of a session may fill its channel when the session has ended already: nothing would release what it counts.
+  @Test func aClosedSessionHoldsNothing() async throws {
+    let scene = try await Scene()
+    let unread = scene.parley.options.memory.unread
+    try await scene.loop.executeInContext { [door = scene.door, loop = scene.loop, reading = scene.reading] in
+      let line = Line(loop, reading)
+      let session = AppSession(door: door, channel: line, address: "192.0.2.1")
+      line.isWritable = false
+      session.writabilityChanged()
+      #expect(unread.bytes == MemoryBound.shareBytes)
+      session.close(.badFrame, reason: "")
+      #expect(unread.bytes == 0)
+      session.writabilityChanged()
+      #expect(unread.bytes == 0)
     }
   }
 }

@@ -92,6 +92,8 @@ final class AppSession {
       unread = nil
       open.map { resume($0) }
       flush()
+    } else if case .closed = state {
+      // A session that has ended releases nothing any more, and its channel is being closed.
     } else {
       let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
       lagTimer?.cancel()
