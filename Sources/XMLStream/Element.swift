@@ -53,6 +53,12 @@ extension Element {
     let count = read { nodes, at, _ in Int(nodes[at].value) }
     return count > 0 ? count : serialised().count
   }
+
+  /// The memory that a received element takes, in bytes: its records, and the bytes that they refer to, which are about
+  /// those of its source.
+  public var heldBytes: Int {
+    read { nodes, at, _ in (Int(nodes[at].extent) - at) * MemoryLayout<Node>.stride + Int(nodes[at].value) }
+  }
 }
 
 // MARK: - Attributes

@@ -56,7 +56,8 @@ enum DoorLimits {
   /// with `resource-constraint`.
   static let streamBytes = 8 * 1024
   static let streamTLSBytes = 40 * 1024
-  /// The bytes of an element of few bytes that waits for an earlier answer, which a WebSocket or a request has brought.
+  /// The bytes of an event that waits for an earlier answer, which a WebSocket or a request has brought, beside those of its
+  /// element.
   static let eventBytes = 256
   /// The unacknowledged stanzas (XEP-0198) at which a session lags: it reads later messages from the log once the
   /// client has acknowledged half of them. It is a quarter of the stanzas that are kept at all, which leaves room for

@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import NIOCore
 import Testing
+import XMLStream
 import XMPP
 
 @testable import XMPPDoor
@@ -108,6 +109,31 @@ import XMPP
     try await loop.submit {
       #expect(clients.value.map(\.isDropped) == [true, false])
       for client in clients.value { client.connection.lost() }
+    }.get()
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// An element that waits for an earlier answer counts with its records, however few bytes it has.
+  @Test func elementsThatWaitBeforeTheLoginAreCounted() async throws {
+    let network = try ServerNetwork()
+    let memory = MemoryBound()
+    let listener = try await XMPPListener(
+      door: network.door, group: network.group, tls: { _ in nil }, memory: memory)
+    let loop = try #require(listener.mounted.first).loop
+    let element = try Element(xml: "<a>" + String(repeating: "<b/>", count: 150) + "</a>")
+    try await loop.submit {
+      let connection = try listener.connect(on: loop, framing: .messages, isSecured: true, peer: "192.0.2.1")
+      let client = Client(connection)
+      #expect(memory.bytes == Self.share)
+      connection.pause(.posts)
+      // Each has 151 records of 32 bytes, and 607 bytes.
+      for _ in 1...9 { connection.received(.element(element)) }
+      #expect(memory.bytes == 4 * Self.share)
+      connection.unpause(.posts)
+      #expect(memory.bytes == Self.share)
+      client.connection.lost()
+      #expect(memory.bytes == 0)
     }.get()
     await listener.stopAccepting()
     try await network.end()

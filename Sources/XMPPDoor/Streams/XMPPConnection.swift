@@ -55,6 +55,8 @@ final class XMPPConnection: SessionOutlet {
   /// The input that came while reading was paused: bytes of a document, or elements that came framed.
   private var backlog = ByteBuffer()
   private var events: [ReaderEvent] = []
+  /// The bytes that these take.
+  private var eventBytes = 0
   private var pauses: ReadingPauses = []
   /// The number of answers that the machine waits for: one may be part of another.
   private var waits = 0
@@ -199,6 +201,7 @@ final class XMPPConnection: SessionOutlet {
   func received(_ event: ReaderEvent) {
     noteLife()
     events.append(event)
+    eventBytes += Self.bytes(of: event)
     drainEvents()
     countMemory()
   }
@@ -210,9 +213,19 @@ final class XMPPConnection: SessionOutlet {
     guard !isProcessing else { return }
     isProcessing = true
     defer { isProcessing = false }
-    while !events.isEmpty, pauses.isEmpty, !isOver, machine.phase != .closed { _ = handle(events.removeFirst()) }
+    while !events.isEmpty, pauses.isEmpty, !isOver, machine.phase != .closed {
+      let event = events.removeFirst()
+      eventBytes -= Self.bytes(of: event)
+      _ = handle(event)
+    }
     if events.isEmpty { charge(stanzas: 0) }
-    if isOver || machine.phase == .closed { events = [] }
+    if isOver || machine.phase == .closed { (events, eventBytes) = ([], 0) }
+  }
+
+  /// Returns the memory that an event takes which waits for an earlier answer.
+  private static func bytes(of event: ReaderEvent) -> Int {
+    if case .element(let element) = event { return DoorLimits.eventBytes + element.heldBytes }
+    return DoorLimits.eventBytes
   }
 
   // MARK: Reading
@@ -290,7 +303,7 @@ final class XMPPConnection: SessionOutlet {
     guard !hasEndedLogin else { return }
     var bytes = (hasTLS ? DoorLimits.streamTLSBytes : DoorLimits.streamBytes) + backlog.capacity + gatheredBytes
     if case .within(let reader) = reading { bytes += reader.reader.heldBytes }
-    bytes += events.count * DoorLimits.eventBytes
+    bytes += eventBytes
     if let transport { bytes += transport.heldBytes }
     memory.hold(bytes)
   }
