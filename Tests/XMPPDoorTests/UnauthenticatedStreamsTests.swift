@@ -77,7 +77,7 @@ import Testing
     let network = try ServerNetwork()
     let side = ServerSide("montague.example", network, place: try await network.place())
     let losses = Locked<[String]>([])
-    let memory = MemoryBound(bytesMax: 9 * MemoryBound.shareBytes) { loser in losses.withLock { $0.append(loser) } }
+    let memory = MemoryBound(bytesMax: 12 * MemoryBound.shareBytes) { loser in losses.withLock { $0.append(loser) } }
     let listener = ServerListener(
       side.streams, mounted: [side.place], group: network.group, owner: side.owner, memory: memory)
     let port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
@@ -87,13 +87,20 @@ import Testing
       #expect(await peer.read(to: "</stream:features>").contains("<starttls"))
       return peer
     }
+    // One that says nothing counts as well.
+    let silent = try await RawServer(network.group, port: port, from: "127.0.0.4")
+    let end = ContinuousClock.now + .seconds(30)
+    while memory.bytes != 3 * MemoryBound.shareBytes {
+      try #require(ContinuousClock.now < end)
+      await Task.yield()
+    }
     let attackers = try await [open(from: "127.0.0.2"), open(from: "127.0.0.2"), open(from: "127.0.0.2")]
-    #expect(memory.bytes == 9 * MemoryBound.shareBytes)
+    #expect(memory.bytes == 12 * MemoryBound.shareBytes)
     let witness = try await open(from: "127.0.0.3")
     #expect(await attackers[0].read(to: "never").contains("<resource-constraint"))
     #expect(losses.withLock { $0 } == ["127.0.0.2"])
-    #expect(memory.bytes == 9 * MemoryBound.shareBytes)
-    for peer in [witness, attackers[1], attackers[2]] { try await peer.close() }
+    #expect(memory.bytes == 12 * MemoryBound.shareBytes)
+    for peer in [silent, witness, attackers[1], attackers[2]] { try await peer.close() }
     await listener.stopAccepting()
     try await network.end()
     #expect(memory.bytes == 0)

@@ -82,6 +82,7 @@ class RemoteConnection: ChannelInboundHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
+    countMemory()
     began()
     if context.channel.isActive { active() }
   }
