@@ -74,7 +74,7 @@ enum ServerLimits {
   static let descriptorsKeptMost = 4_096
   /// The share of the memory of the process that one kind of what clients make it hold takes at most: of what strangers can
   /// make it hold and of what is written to clients, and of what logged-in users alone can make it hold. With the other parts of
-  /// `MemoryBounds` that is three quarters of the memory of a small machine. At its bound each kind loses something: see
+  /// `MemoryBounds` that is four fifths of the memory of a small machine. At its bound each kind loses something: see
   /// `BoundedMemory`.
   static let heldShare = 8
   static let smallShare = 16
