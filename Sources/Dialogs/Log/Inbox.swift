@@ -38,14 +38,15 @@ final class Inbox: Sendable {
   ///
   /// - Parameter canWait: whether a pause of the committer does not end because of this post.
   func append(_ post: Post, canWait: Bool = false) -> Appended {
-    state.withLock { state in
+    let bytes = post.intent.byteCount
+    return state.withLock { state in
       if state.closed { return .closed }
       if state.isFull(bytesMax) {
         metrics.refusals.add(.inbox)
         return .full
       }
       state.posts.append(post)
-      state.bytes += post.intent.byteCount
+      state.bytes += bytes
       if canWait { state.hasPatient = true } else { state.hasUrgent = true }
       guard state.consumer == .idle || state.consumer == .pausing && !canWait else { return .queued(wake: false) }
       state.consumer = .working
