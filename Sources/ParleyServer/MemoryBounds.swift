@@ -73,7 +73,7 @@ struct BoundedMemory: Sendable {
     withoutLogin = bound(bounds.withoutLogin, "memory-before-login", of: "network", isByOwner: isByNetwork)
     bodies = bound(bounds.bodies, "memory-of-bodies", of: "network", isByOwner: isByNetwork)
     var sessions = SessionMemory()
-    sessions.unread = bound(bounds.unread, "memory-unread", of: "network", isByOwner: false)
+    sessions.unread = bound(bounds.unread, "memory-unread", of: "user", isByOwner: true)
     sessions.unacknowledged = bound(bounds.unacknowledged, "memory-unacknowledged", of: "user", isByOwner: true)
     sessions.answers = bound(bounds.answers, "memory-of-answers", of: "user", isByOwner: true)
     self.sessions = sessions

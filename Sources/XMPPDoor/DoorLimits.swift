@@ -43,8 +43,9 @@ enum DoorLimits {
   static let unreadBytesBeforeLoginMax = 32 * 1024
   /// The bytes that a client takes between two looks, of which there is one every five seconds, to count as one that reads, and the
   /// time for which it does although it does not take everything. What all clients leave unread has an eighth of the memory that
-  /// the server may use, at most 512 MiB: at that bound those that have read nothing for the longest are disconnected. The
-  /// slowest mobile networks take 4 KiB a second, and so all that may wait for a client in a minute.
+  /// the server may use, at most 512 MiB: at that bound the user with the most loses the session that has read nothing for the
+  /// longest, so that no user can have others disconnected. The slowest mobile networks take 4 KiB a second, and so all that
+  /// may wait for a client in a minute.
   static let readLeast = 20 * 1024
   static let slowReading: TimeAmount = .seconds(120)
   /// The memory that a session over requests takes for the answer that it holds back, with its connection. All answers that wait

@@ -81,6 +81,33 @@ import XMPP
     try await network.end()
   }
 
+  /// A user whose new sessions read nothing has none of others disconnected, although theirs have waited for longer.
+  @Test func theUserWithTheMostUnreadIsDisconnected() async throws {
+    var memory = SessionMemory()
+    memory.unread = MemoryBound(bytesMax: 8 * Self.share)
+    let network = try ServerNetwork(memory: memory)
+    let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
+    let loop = try #require(listener.mounted.first).loop
+    let users = try ["romeo", "juliet", "juliet", "juliet"].map { try bare("\($0)@localhost") }
+    let clients = try await loop.submit {
+      let clients = try users.map { user in
+        let connection = try listener.connect(on: loop, framing: .messages, isSecured: true, peer: "192.0.2.1")
+        let client = Client(connection)
+        connection.perform(.authenticated(user, nil))
+        connection.flush()
+        client.stopsReading(40_000)
+        return client
+      }
+      return NIOLoopBound(clients, eventLoop: loop)
+    }.get()
+    try await loop.submit {
+      #expect(clients.value.map(\.isDropped) == [false, true, true, false])
+      for client in clients.value { client.connection.lost() }
+    }.get()
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
   /// One that has been slow for too long counts as one that reads nothing.
   @Test func whoIsSlowForMinutesIsDisconnectedFirst() async throws {
     var memory = SessionMemory()

@@ -102,8 +102,8 @@ final class AppSession {
         me.value.end()
         me.value.channel.cut()
       }
-      let loop = channel.eventLoop
-      unread = parley.options.memory.unread.enter(address) { loop.execute { me.value.giveUnreadUp() } }
+      let (loop, owner) = (channel.eventLoop, open?.caller.user.address.description ?? address)
+      unread = parley.options.memory.unread.enter(owner) { loop.execute { me.value.giveUnreadUp() } }
       unread?.hold(channel.unreadBytes)
     }
     regulateReading()

@@ -23,8 +23,9 @@ final class XMPPConnection: SessionOutlet {
   /// What the stream holds before its login.
   private let memory: MemoryBound.Holder
   private var hasTLS: Bool
-  /// What waits for a logged-in client that does not read.
+  /// What waits for a logged-in client that does not read, and whose it is: the user's, from the login on.
   private var unread: MemoryBound.Holder?
+  private var owner: String
   /// The bytes that the transport held at the last look, and the time since when it has not got rid of them.
   private var (waiting, waitingSince) = (0, NIODeadline?.none)
   private var transport: (any StreamTransport)?
@@ -107,6 +108,7 @@ final class XMPPConnection: SessionOutlet {
     self.loopContext = loopContext
     self.framing = framing
     self.peer = peer
+    owner = peer
     self.onLoginEnded = onLoginEnded
     self.memory = memory
     // That of a WebSocket and of BOSH is the HTTP port's.
@@ -316,7 +318,7 @@ final class XMPPConnection: SessionOutlet {
     }
     let (me, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
     let holder =
-      unread ?? door.parley.options.memory.unread.enter(peer) { loop.execute { me.value.giveUnreadUp() } }
+      unread ?? door.parley.options.memory.unread.enter(owner) { loop.execute { me.value.giveUnreadUp() } }
     unread = holder
     holder.hold(gatheredBytes + transport.heldBytes)
   }
@@ -645,6 +647,7 @@ final class XMPPConnection: SessionOutlet {
   private func authenticated(_ user: BareJID) {
     door.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
     metrics.logins.add(Both(mechanism, .success))
+    owner = "\(user)"
     if machine.password > 0 { access?.source = .appPassword(appPasswords[machine.password - 1]) }
     if case .appPassword(let id)? = access?.source { door.accounts.noteUse(ofAppPassword: id, of: user) }
     endLogin(isLoggedIn: true)
