@@ -299,7 +299,10 @@ import XMPPDoor
   }
 
   @Test(arguments: [
-    ("xmpp: 5222", "xmpp (FILE:1): it is a group of keys: xmpp.host, xmpp.port, xmpp.tls_port, xmpp.plaintext"),
+    (
+      "xmpp: 5222",
+      "xmpp (FILE:1): it is a group of keys: xmpp.host, xmpp.port, xmpp.tls_port, xmpp.plaintext, xmpp.proxy_protocol"
+    ),
     ("xmpp.tls_prot: 1", "xmpp.tls_prot (FILE:1): there is no such key; did you mean xmpp.tls_port?"),
     ("nothing.like.it: 1", "nothing.like.it (FILE:1): there is no such key"),
     ("log:\n  level: [a]", "log.level (FILE:2): one value is expected here, not a list"),
