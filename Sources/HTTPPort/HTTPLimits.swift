@@ -26,8 +26,8 @@ enum HTTPLimits {
   /// The time for it, which comes before the time until the login: a proxy sends it with its connection, and the specification wants
   /// three seconds at least for one TCP retransmission. Then the connection is closed (`proxy-header-late`).
   static let proxyHeader: TimeAmount = .seconds(5)
-  /// The connections of trusted proxies whose header has not come yet: as many as people who are back at once after a restart. At the
-  /// bound the oldest of the proxy with the most is closed for a newcomer.
+  /// The connections of trusted proxies whose header has not come yet: as many as people who are back at once after a restart, and
+  /// fewer where the limit of open files is low. At the bound the oldest of the proxy with the most is closed for a newcomer.
   static let proxyHeadersMax = 2_000
   /// The time without a complete request after which a connection is closed.
   static let idle: TimeAmount = .seconds(60)

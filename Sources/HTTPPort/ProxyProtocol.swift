@@ -15,11 +15,13 @@ public final class ProxyProtocol: Sendable {
   private let waiting: ConnectionBound
   private let refusals: RefusalLog
 
-  public init(_ proxies: TrustedProxies, metrics: Metrics, logger: Logger) {
+  /// - Parameter waitingMax: The connections whose header has not come yet, by default as many as there ever are. They count among
+  ///   the open connections of all ports, but none gives way there before its client is known.
+  public init(_ proxies: TrustedProxies, waitingMax: Int = .max, metrics: Metrics, logger: Logger) {
     let refusals = RefusalLog(logger)
     self.proxies = proxies
     self.refusals = refusals
-    waiting = ConnectionBound(max: HTTPLimits.proxyHeadersMax) { network in
+    waiting = ConnectionBound(max: min(waitingMax, HTTPLimits.proxyHeadersMax)) { network in
       metrics.refusals.add(.connections)
       refusals.note("a connection", "proxy-headers-awaited", isFault: false, ["network": network])
     }

@@ -63,7 +63,9 @@ struct XMPPService: Service {
     let door = DoorContext(accounts: accounts, options: options, logger: logger)
     let proxies =
       settings.readsProxyHeaders
-      ? ProxyProtocol(TrustedProxies(settings.trustedProxies), metrics: parley.metrics, logger: logger) : nil
+      ? ProxyProtocol(
+        TrustedProxies(settings.trustedProxies), waitingMax: bounds.awaitingHeaders, metrics: parley.metrics,
+        logger: logger) : nil
     pushes = PushPublisher(door: door)
     listener = try await XMPPListener(
       door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),

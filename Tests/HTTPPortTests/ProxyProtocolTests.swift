@@ -32,9 +32,11 @@ import Testing
     }
   }
 
-  private func proxies(_ codes: Codes = Codes(), _ metrics: Metrics = Metrics()) -> ProxyProtocol {
+  private func proxies(
+    _ codes: Codes = Codes(), _ metrics: Metrics = Metrics(), waitingMax: Int = .max
+  ) -> ProxyProtocol {
     ProxyProtocol(
-      TrustedProxies([Network("10.0.0.0/8")].compactMap { $0 }), metrics: metrics,
+      TrustedProxies([Network("10.0.0.0/8")].compactMap { $0 }), waitingMax: waitingMax, metrics: metrics,
       logger: Logger(label: "test") { _ in CodeLog(codes: codes) })
   }
 
@@ -158,5 +160,13 @@ import Testing
     #expect(codes.all == ["proxy-headers-awaited"])
     #expect(metrics.exposition(Readings()).contains("\nparley_refusals_total{rate=\"connections\"} 1\n"))
     for connection in silent + [last, newcomer] { connection.end() }
+  }
+
+  /// Where few files may be open, fewer connections wait, so that the store has some.
+  @Test func aLowLimitOfFilesBoundsThemToo() throws {
+    let proxies = proxies(waitingMax: 2)
+    let connections = try (0..<3).map { _ in try Connection(from: "127.0.0.1", proxies) }
+    #expect(connections.map(\.isOpen) == [false, true, true])
+    for connection in connections { connection.end() }
   }
 }

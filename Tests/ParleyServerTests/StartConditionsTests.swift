@@ -415,6 +415,7 @@ import Testing
     #expect(numbers(1_024) == [256, 768, 256])
     #expect(numbers(262_144) == [4_096, 258_048, 65_536])
     #expect(numbers(nil) == [4_096, Int.max - 4_096, Int.max / 4])
+    #expect(ConnectionBounds(files: 1_024).awaitingHeaders == 128)
     #expect(ConnectionBounds(files: 4_096).doubt == nil)
     #expect(ConnectionBounds(files: 4_095).doubt?.contains("4095, which allows 3072 connections only") == true)
   }
