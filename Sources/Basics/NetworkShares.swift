@@ -9,9 +9,9 @@
 /// newcomer of the network that holds the most is refused, or replaces the oldest of that network, as `replacesOwn` says.
 ///
 /// Where there is no room although there are fewer holdings than the most, these may be very few, and then a holding lasts for as
-/// short a time as one network needs to come again. There a newcomer that would only change places with another network, or with its
-/// own, waits until the other's oldest holding is old enough for a login; it is refused until then. Its own holding grows old
-/// meanwhile, so that no network keeps the last place by being faster than others.
+/// short a time as one network needs to come again. There a newcomer that would only change places with another network is refused
+/// until the other's oldest holding is old enough for a login. One that would change places with its own network is refused for
+/// twice as long, so that others have the first half for themselves and no network keeps the last place by being faster.
 public struct NetworkShares: Sendable {
   public typealias ID = Int
 
@@ -88,10 +88,10 @@ public struct NetworkShares: Sendable {
     if held >= perNetworkMax || count >= max || isFull {
       let mayBeFew = isFull && count < max
       if held < perNetworkMax, most > held, let giver = fullest(),
-        !mayBeFew || most > held + 1 || isOldEnough(giver, now: now)
+        !mayBeFew || most > held + 1 || isOld(giver, Self.undisturbed, now: now)
       {
         ended = releaseOldest(giver)
-      } else if replacesOwn, held > 0, !mayBeFew {
+      } else if replacesOwn, held > 0, !mayBeFew || isOld(network, Self.undisturbed * 2, now: now) {
         ended = releaseOldest(network)
       } else {
         return nil
@@ -125,9 +125,10 @@ public struct NetworkShares: Sendable {
     return queue.ids[queue.first]
   }
 
-  private mutating func isOldEnough(_ network: String, now: ContinuousClock.Instant) -> Bool {
+  /// Returns whether the oldest holding has this age.
+  private mutating func isOld(_ network: String, _ age: Duration, now: ContinuousClock.Instant) -> Bool {
     guard let id = oldest(network), let since = holdings[id]?.since else { return false }
-    return since.duration(to: now) >= Self.undisturbed
+    return since.duration(to: now) >= age
   }
 
   private mutating func append(_ id: ID, to network: String) {

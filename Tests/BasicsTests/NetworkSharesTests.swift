@@ -77,6 +77,19 @@ import Testing
     #expect(shares.admit("attacker", isFull: true, now: at(60)) == nil)
   }
 
+  /// Where all come from one address, silent connections do not keep everybody out until they have to log in.
+  @Test func ofFewPlacesANetworkReplacesItsOwnLater() {
+    var shares = NetworkShares(max: 100, replacesOwn: true)
+    let start = ContinuousClock.now
+    func at(_ seconds: Int) -> ContinuousClock.Instant { start + .seconds(seconds) }
+    #expect(shares.admit("school", now: at(0)) == .init(id: 1, ended: nil))
+    #expect(shares.admit("school", isFull: true, now: at(19)) == nil)
+    #expect(shares.admit("school", isFull: true, now: at(20)) == .init(id: 2, ended: 1))
+    #expect(shares.admit("school", isFull: true, now: at(29)) == nil)
+    #expect(shares.admit("witness", isFull: true, now: at(30)) == .init(id: 3, ended: 2))
+    #expect(shares.count == 1)
+  }
+
   /// A network that has more than the newcomer will have gives up one at once.
   @Test func ofFewPlacesTheFullestGivesUpAtOnce() {
     var shares = NetworkShares(max: 100, replacesOwn: true)
