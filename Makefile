@@ -46,7 +46,8 @@ SCRIPTS ?=
 # Ends what hangs: a crashed process otherwise starts a symbolicator first.
 export SWIFT_BACKTRACE ?= enable=no
 
-# $(call install,PACKAGES)
+# $(call install,PACKAGES). No service of theirs is started, such as a web server at port 80: tests start what they need. The first
+# variable says so to systemd, the second one to init scripts.
 define install
 missing=()
 if command -v dpkg-query >/dev/null; then
@@ -57,7 +58,7 @@ if command -v dpkg-query >/dev/null; then
         sudo=(); [ "$$(id -u)" = 0 ] || sudo=(sudo)
         echo "installing $${missing[*]}"
         "$${sudo[@]}" apt-get update -q >/dev/null
-        "$${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+        "$${sudo[@]}" env DEBIAN_FRONTEND=noninteractive SYSTEMD_OFFLINE=1 RUNLEVEL=1 apt-get -o DPkg::Lock::Timeout=600 \
             install -y -q --no-install-recommends "$${missing[@]}" >/dev/null
     fi
 else
