@@ -1,6 +1,6 @@
 """One network cannot keep others out: 127.0.0.2 opens connections that say nothing, as many as the limit of open files lets it have and
 as many again, at the ports of XMPP and HTTP; others log in, and who is logged in stays. Then no descriptor is left at all. Programs of the
-server's machine have no pace of handshakes, so those come from machines of a small internet.
+server's machine have no pace of handshakes, so those come from machines of a small internet, which needs root.
 """
 import base64
 import contextlib
