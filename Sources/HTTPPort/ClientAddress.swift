@@ -12,9 +12,11 @@ public struct TrustedProxies: Sendable, Hashable {
     address.isLoopback || networks.contains { $0.contains(address.mappedIPv4 ?? address) }
   }
 
-  /// Whether a peer is one. A peer without an address (a Unix socket) is on this machine.
+  /// Whether a peer is one. A peer at a Unix socket is on this machine. A connection that has ended has no peer any more; what it has
+  /// sent may be read later, and could come from anybody.
   func contains(_ remote: SocketAddress?) -> Bool {
-    guard let text = remote?.ipAddress else { return true }
+    guard let remote else { return false }
+    guard let text = remote.ipAddress else { return true }
     return IPAddress(text).map { contains($0) } ?? false
   }
 }
@@ -29,7 +31,7 @@ package enum ClientAddress {
   /// client (RFC 7239 6.3). Neither the proxy's address, which all of its clients share, nor what stands before the name,
   /// which the client may have made up, may take its place.
   static func of(_ fields: ForwardedFields, _ remote: SocketAddress?, _ proxies: TrustedProxies) -> String {
-    var nearest = remote.map { network($0) } ?? "127.0.0.1"
+    var nearest = remote.map { network($0) } ?? "unknown"
     guard proxies.contains(remote) else { return nearest }
     for node in fields.nodes.reversed() {
       switch node {

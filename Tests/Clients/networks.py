@@ -10,6 +10,7 @@ import os
 import resource
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 
@@ -94,6 +95,7 @@ def run(checks):
         with descriptors(2 * PEOPLE):
             restart(checks, server, internet.machines["school"])
         handshakes(checks, server, internet.machines["mantua"], internet.machines["padua"])
+        resets(checks, server, internet.machines["mantua"])
 
 
 def said(checks, server):
@@ -207,7 +209,8 @@ class Elsewhere(Server):
     def __init__(self, machine):
         self.host = machine.address
         super().__init__(
-            wrapper=[*MANY_FILES, *machine.space.enter()], xmpp__host=machine.address, metrics__host=machine.address)
+            wrapper=[*MANY_FILES, *machine.space.enter()], xmpp__host=machine.address, http__host=machine.address,
+            metrics__host=machine.address)
 
 
 @contextlib.contextmanager
@@ -310,3 +313,22 @@ def handshakes(checks, server, attacker, witness):
     finally:
         for connection in held:
             connection.close()
+
+
+def resets(checks, server, attacker):
+    """The address of a connection that has been reset is not known any more, while its request may still be read."""
+    with checks.check("networks: who resets the connection behind a request cannot name another address"):
+        victim = "203.0.113.9"
+        request = f"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {victim}\r\nContent-Length: 0\r\n\r\n".encode()
+        for _ in range(10):
+            with attacker.space.here(), socket.create_connection((server.host, server.http), PATIENCE) as connection:
+                connection.sendall(request)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        server.log.until("a refusal", lambda text: "path-unknown" in text)
+        # One that stays has its own address.
+        with attacker.space.here(), socket.create_connection((server.host, server.http), PATIENCE) as connection:
+            connection.sendall(request)
+            expect(connection.recv(4_096).startswith(b"HTTP/1.1 404"), "no answer")
+        server.log.until("its address", lambda text: any(
+            "path-unknown" in line and attacker.address in line for line in text.splitlines()))
+        expect(victim not in server.log.text, server.tail())

@@ -218,7 +218,9 @@ private func downloads(
   }
 
   private func open(_ channel: EmbeddedChannel) throws {
-    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    let proxy = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+    try channel.connect(to: proxy).wait()
+    channel.remoteAddress = proxy
   }
 
   @Test func onlyLongResponsesToGETAreDownloads() throws {

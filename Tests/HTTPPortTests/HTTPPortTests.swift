@@ -40,6 +40,15 @@ import Testing
     #expect(ClientAddress.of(ForwardedFields(xForwardedFor: forwarded), address, proxies) == expected)
   }
 
+  /// A request may be handled when its connection has been reset: NIO knows no address of it then.
+  @Test func aConnectionThatHasEndedNamesNobody() throws {
+    let fields = ForwardedFields(xForwardedFor: "198.51.100.1", xForwardedProto: "https")
+    let peer = HTTPPeer(nil, isSecure: false, fields, TrustedProxies())
+    #expect(peer.address == "unknown" && !peer.isPrivate)
+    let proxy = try SocketAddress(unixDomainSocketPath: "/run/proxy")
+    #expect(HTTPPeer(proxy, isSecure: false, fields, TrustedProxies()).address == "198.51.100.1")
+  }
+
   /// A client may send a long list; the last element is the proxy's.
   @Test func ofManyElementsTheLastCounts() throws {
     let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)

@@ -112,6 +112,13 @@ import Testing
     connection.end()
   }
 
+  @Test func aConnectionThatHasEndedNamesNobody() throws {
+    let (channel, opened) = (EmbeddedChannel(), Opened())
+    try proxies().accept(channel) { opened.clients.append($0?.ipAddress ?? "nobody") }
+    #expect(opened.clients == ["nobody"])
+    _ = try? channel.finish()
+  }
+
   @Test func aHealthCheckIsTheProxysOwn() throws {
     let connection = try Connection(from: "10.1.2.3", proxies())
     try connection.channel.writeInbound(ByteBuffer(bytes: ProxyHeader.local))
