@@ -23,8 +23,11 @@ class RemoteConnection: ChannelInboundHandler {
   private let unreadBytesMax: Int
   /// The budget of the peer. A subclass replaces it when the peer has proved who it is.
   final var sending: SendingBudget {
-    // Another stream of an account in debt is not read either.
-    didSet { pause(sending.charge(stanzas: 0, bytes: 0, now: door.parley.clock.now)) }
+    // Another stream of an account in debt is not read either. What was read up to here is charged to the account.
+    didSet {
+      pause(sending.charge(stanzas: 0, bytes: uncharged, now: door.parley.clock.now))
+      uncharged = 0
+    }
   }
   /// What the connection holds before its peer has proved who it is; `nil` from then on, and where that is not counted.
   final var memory: MemoryBound.Holder?
