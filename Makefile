@@ -191,7 +191,7 @@ bench: packages ## measure Parley and other servers; BENCH='--quick' or other op
 .PHONY: attacks
 attacks: packages ## send attacks at full rate, and measure what others notice of them (root); ATTACKS='--workloads attacks-rooms' or other options
 	@Tests/Benchmarks/run --only parley --unpinned --rounds 1 --strict --docs never \
-	    --workloads attacks-doors,attacks-sending,attacks-rooms,fairness-app,fairness-xmpp $(ATTACKS)
+	    --workloads attacks-doors,attacks-sending,attacks-rooms,attacks-room5000,fairness-app,fairness-xmpp $(ATTACKS)
 
 .PHONY: bench-imports
 bench-imports: packages ## measure imports from other servers; IMPORTS='--users 10000 --copies 1000000' or other options

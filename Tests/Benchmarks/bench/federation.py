@@ -78,7 +78,7 @@ class FederatedServer(Server):
         space = self.partner.machine.space if self.archive == "pgsql" else self.lab.internet.space
         return subprocess.run(space.enter(*command, "--domain", self.partner.domain), stdout=subprocess.PIPE, text=True)
 
-    def restart(self, paced=False):
+    def restart(self):
         self.partner.stop()
         self.start()
 

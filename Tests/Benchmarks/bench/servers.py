@@ -45,7 +45,6 @@ def log(text):
 class Server:
     """One variant, in its own run directory under `base`."""
 
-    paced = False
     security = []  # options of xload without which it lets nobody in
 
     def __init__(self, name, base, cpu, binary):
@@ -81,16 +80,14 @@ class Server:
             raise SystemExit("%s cannot be measured: it did not start; the reason is above, or in %s" % (self.name, directory))
         return int(done.stdout.split()[-1])
 
-    def start(self, fresh=False, paced=False):
-        """`paced` keeps Parley's bounds of what one user may send."""
-        self.paced = paced
+    def start(self, fresh=False):
         more = ["--fresh"] if fresh else []
         if self.archive == "pgsql" and self.database is None:
             self.database = self._launch("postgres", self.dir + "-postgres", 25432, *more)
         if self.archive:
             more += ["--archive", self.archive]
         if self.script == "parley":
-            more += ["--binary", self.binary] + (["--paced"] if paced else [])
+            more += ["--binary", self.binary]
         self.pid = self._launch(self.script, self.dir, self.port, "--http", str(self.http), *more)
 
     def prepare(self, users, groups):
@@ -174,9 +171,9 @@ class Server:
                 rows -= count
         self.start()
 
-    def restart(self, paced=False):
+    def restart(self):
         self._end(self.pid)
-        self.start(paced=paced)
+        self.start()
 
     def stop(self):
         self._end(self.pid)

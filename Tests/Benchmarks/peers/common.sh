@@ -13,7 +13,6 @@ parse_options() {
             --cpu) CPU=$2; shift 2 ;;
             --daemon) DAEMON=1; shift ;;
             --fresh) FRESH=1; shift ;;
-            --paced) PACED=1; shift ;;
             --binary) BINARY=$2; shift 2 ;;
             *) die "unknown option $1 (see the head of this script)" ;;
         esac

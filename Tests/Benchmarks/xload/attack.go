@@ -21,7 +21,7 @@ import (
 // Of the accounts of the prefix: those who are in the attacked rooms, the one who attacks, and one who is written to.
 const (
 	crowdFirst = 120
-	crowdUsers = 40
+	crowdUsers = 250
 	villain    = 398
 	victim     = 397
 )
@@ -50,10 +50,11 @@ var attacks = map[string]func(*attacker) error{
 	"flood-large":    messages(1, 200000),
 	"flood-sessions": messages(8, 1000),
 	"flood-app":      asks("POST", "/dialogs/{dialog}/messages", `{"clientId":"{i}","content":{"type":"text","text":"a flood"}}`),
-	"room-messages":  rooms("<message type='groupchat' to='{room}'><body>a flood</body></message>"),
-	"room-nicks":     rooms("<presence to='{room}/n{i}'/>"),
-	"room-presence":  rooms("<presence to='{room}/{nick}'><status>{i}</status></presence>"),
-	"room-entrances": rooms("<presence type='unavailable' to='{room}/{nick}'/><presence to='{room}/{nick}'><x xmlns='http://jabber.org/protocol/muc'/></presence>"),
+	"room-messages":  rooms(4, "<message type='groupchat' to='{room}'><body>a flood</body></message>"),
+	"room-nicks":     rooms(4, "<presence to='{room}/n{i}'/>"),
+	"room-presence":  rooms(4, "<presence to='{room}/{nick}'><status>{i}</status></presence>"),
+	// Nobody is told that one of several sessions has left.
+	"room-entrances": rooms(1, "<presence type='unavailable' to='{room}/{nick}'/><presence to='{room}/{nick}'><x xmlns='http://jabber.org/protocol/muc'/></presence>"),
 	"deaf":           deaf,
 }
 
@@ -394,7 +395,7 @@ func asks(method, path, body string) func(*attacker) error {
 
 // MARK: Rooms
 
-// crowd fills a room with --occupants sessions of crowdUsers users; the owner, who is in it, attacks.
+// crowd fills a room with --occupants sessions of at most crowdUsers users; the owner, who is in it, attacks.
 func (a *attacker) crowd(reads bool) (owner *conn, room string, err error) {
 	s := a.s
 	room = "crowd-" + unique() + "@" + s.muc
@@ -405,8 +406,11 @@ func (a *attacker) crowd(reads bool) (owner *conn, room string, err error) {
 		return
 	}
 	go a.read(owner)
-	users := userRange(s.prefix, crowdFirst, crowdUsers)
-	for k := 0; k < s.present/len(users); k++ {
+	for k := 0; k*crowdUsers < s.present; k++ {
+		users := userRange(s.prefix, crowdFirst, crowdUsers)
+		if left := s.present - k*crowdUsers; left < crowdUsers {
+			users = users[:left]
+		}
 		conns, err := loginAll(&s.options, users, "room"+strconv.Itoa(k), s.parallel, nil, func(c *conn) error {
 			if err := goOnline(&s.options)(c); err != nil {
 				return err
@@ -427,13 +431,29 @@ func (a *attacker) crowd(reads bool) (owner *conn, room string, err error) {
 	return owner, room, nil
 }
 
-func rooms(stanza string) func(*attacker) error {
+// rooms has sessions of the owner, whom a room of any size shows to everybody, write the same over and over.
+func rooms(sessions int, stanza string) func(*attacker) error {
 	return func(a *attacker) error {
 		owner, room, err := a.crowd(true)
 		if err != nil {
 			return err
 		}
-		go a.write(owner, numbered(strings.NewReplacer("{room}", room, "{nick}", owner.user).Replace(stanza)))
+		owners := []*conn{owner}
+		for len(owners) < sessions {
+			c, err := a.session("attack" + strconv.Itoa(len(owners)))
+			if err != nil {
+				return err
+			}
+			if err = join(a.s, c, room, false); err != nil {
+				return err
+			}
+			go a.read(c)
+			owners = append(owners, c)
+		}
+		text := strings.NewReplacer("{room}", room, "{nick}", owner.user).Replace(stanza)
+		for _, c := range owners {
+			go a.write(c, numbered(text))
+		}
 		return nil
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -66,6 +67,9 @@ func (s *settings) beside(kind, prefix string, r *report) error {
 	most := peak()
 	if err == nil {
 		err = wrong
+	}
+	if err == nil && done+refused == 0 {
+		err = errors.New("the attack has done nothing")
 	}
 	if err != nil {
 		return err

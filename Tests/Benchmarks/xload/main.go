@@ -74,7 +74,6 @@ var modes = map[string]mode{
 	"chat":       {runChat, "--users/2 pairs exchange messages, closed loop (--window) or open loop (--rate)"},
 	"muc":        {runMUC, "--rooms rooms of --members occupants, --senders of them talking"},
 	"room":       {runRoom, "one room of --members members, --occupants of them there; one more reads nothing"},
-	"flood":      {runFlood, "chat of --senders accounts (--peers) at --rate, alone and beside a room of --members that one of them floods"},
 	"presence":   {runPresence, "--senders users change presence, each seen by --contacts online contacts"},
 	"mam":        {runMAM, "store --messages messages, then page through the archive"},
 	"mam-random": {runMAMRandom, "keep an archive of --messages messages, read pages at random places in it"},
@@ -102,7 +101,7 @@ var modes = map[string]mode{
 }
 
 var modeOrder = []string{
-	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "flood", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "scrape", "dialogs", "across", "order", "first", "domains", "half-open", "strangers", "beside", "attack", "crash", "survived",
+	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "scrape", "dialogs", "across", "order", "first", "domains", "half-open", "strangers", "beside", "attack", "crash", "survived",
 }
 
 func usageText() {
@@ -151,15 +150,15 @@ func main() {
 	fs.Float64Var(&s.rate, "rate", 0, "open loop: messages/s over all senders (0: closed loop)")
 	fs.IntVar(&s.body, "body", 100, "message body bytes")
 	fs.IntVar(&s.rooms, "rooms", 1, "muc: rooms")
-	fs.IntVar(&s.members, "members", 20, "muc, flood: occupants per room; room: members")
-	fs.IntVar(&s.present, "occupants", 1000, "room: occupants")
+	fs.IntVar(&s.members, "members", 20, "muc: occupants per room; room: members")
+	fs.IntVar(&s.present, "occupants", 1000, "room: occupants; beside: sessions in an attacked room")
 	fs.IntVar(&s.senders, "senders", 1, "muc, room: talking occupants per room; presence: broadcasting users")
 	fs.IntVar(&s.contacts, "contacts", 100, "presence, pep: online contacts of each sender; archive, inbox, dialogs: dialogs")
 	fs.IntVar(&s.messages, "messages", 1000, "mam, mam-random, crash: messages to store per pair; fill: per dialog; archive, inbox: in all")
 	fs.IntVar(&s.page, "page", 50, "mam, mam-random, archive: page size")
 	fs.StringVar(&s.muc, "muc", "", "conference domain (default conference.DOMAIN)")
 	fs.StringVar(&s.user, "user", "r100", "roster, pep, archive, inbox, dialogs: account")
-	fs.StringVar(&s.peers, "peers", "c", "archive, inbox, dialogs: account name prefix of those whom --user talks with; scrape, flood: of those who chat")
+	fs.StringVar(&s.peers, "peers", "c", "archive, inbox, dialogs: account name prefix of those whom --user talks with; scrape: of those who chat")
 	fs.StringVar(&s.http, "http", "", "app-chat, app-idle, rest, dialogs: address of the server's HTTP, loopback only")
 	fs.StringVar(&s.metrics, "metrics", "", "scrape: address of the server's metrics, loopback only")
 	fs.Float64Var(&s.scrapes, "scrapes", 1, "scrape: scrapes/s")
