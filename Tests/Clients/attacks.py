@@ -119,7 +119,8 @@ def before_login(checks, scene):
         growth, before = Growth(server), server.memory
         with held([]) as attack:
             for port, is_secured, text in BEGINNINGS:
-                for _ in range(WITHOUT_LOGIN // 2):
+                # In all as many as the server may have files.
+                for _ in range(WITHOUT_LOGIN // (4 if is_secured else 2)):
                     # The server may have ended it already.
                     with contextlib.suppress(OSError):
                         connection = scene.secured(port) if is_secured else scene.dial(port)
@@ -161,8 +162,8 @@ def read_all(client):
 def rooms(checks, scene):
     """In a room with more sessions than a small one has, an occupant changes the nick, another enters and leaves, and a third sends, each as much
     as one can."""
-    server, room, changes = scene.server, "court@conference.localhost", 150
-    owner, crowd = found(scene, "othello", room), scene.crowd(70)
+    server, room, changes = scene.server, "court@conference.localhost", 100
+    owner, crowd = found(scene, "othello", room), scene.crowd(62)
     masked, guest, talker = (scene.client(name, "attack") for name in ("iago", "cassio", "emilia"))
     with held([owner, masked, guest, talker, *crowd]):
         for client in (masked, guest, talker, *crowd):

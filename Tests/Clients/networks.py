@@ -28,7 +28,7 @@ LIMITED = ["prlimit", f"--nofile={FILES}:{FILES}"]
 ATTACKER = "127.0.0.2"
 WAITS = "a connection waits, since it cannot be accepted"
 # `HTTPLimits.handshakesAtOnce`, all of which a server with so many files has places for; and how many of them log in here.
-PEOPLE, LOGINS = 2_000, 100
+PEOPLE, LOGINS = 2_000, 25
 MANY_FILES = ["prlimit", "--nofile=16384:16384"]
 DELAYED = "parley_tls_handshakes_delayed_total"
 
@@ -89,13 +89,14 @@ def run(checks):
         requests(checks, server, neighbour)
         both(checks, server, neighbour)
         without_descriptors(checks, server, neighbour)
-    with Internet("verona", "school", "mantua", "padua") as internet, Elsewhere(internet.machines["verona"]) as server:
+    with Internet("verona", "school", "padua") as internet, Elsewhere(internet.machines["verona"]) as server:
         server.start()
         server.add_users("juliet")
         with descriptors(2 * PEOPLE):
             restart(checks, server, internet.machines["school"])
-        handshakes(checks, server, internet.machines["mantua"], internet.machines["padua"])
-        resets(checks, server, internet.machines["mantua"])
+        # The school has no handshakes left that begin at once.
+        handshakes(checks, server, internet.machines["school"], internet.machines["padua"])
+        resets(checks, server, internet.machines["school"])
 
 
 def said(checks, server):
@@ -224,10 +225,16 @@ def descriptors(count):
         resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
 
 
-def call(machine, server):
-    """A connection from this machine to the port of direct TLS."""
+def calls(machine, server, count):
+    """Connections from this machine to the port of direct TLS."""
     with machine.space.here():
-        return socket.create_connection((server.host, server.tls), PATIENCE)
+        for _ in range(count):
+            yield socket.create_connection((server.host, server.tls), PATIENCE)
+
+
+def call(machine, server):
+    (connection,) = calls(machine, server, 1)
+    return connection
 
 
 class Visitor(XMPP):
@@ -250,8 +257,7 @@ def restart(checks, server, school):
         server.start()
         growth, people = Growth(server), []
         try:
-            for _ in range(PEOPLE):
-                people.append(call(school, server))
+            people += calls(school, server, PEOPLE)
             until("all are accepted", lambda: Scrape(server)("process_open_fds") > PEOPLE)
             expect(all(map(is_open, people)), "some were closed")
             visitors = [Visitor(server, connection, f"pupil{number}") for number, connection in enumerate(people[:LOGINS])]
@@ -284,7 +290,7 @@ def handshakes(checks, server, attacker, witness):
         return Scrape(server)(DELAYED) - growth.before(DELAYED)
 
     def begin():
-        for connection in [call(attacker, server) for _ in range(100)]:
+        for connection in list(calls(attacker, server, 100)):
             with contextlib.suppress(OSError):
                 connection.sendall(first)
             yield connection

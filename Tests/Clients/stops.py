@@ -16,9 +16,9 @@ from lib.harness import BINARY, PATIENCE, Server, expect
 from lib.scrape import Scrape
 from lib.wire import BODY, SM, STANZAS, XMPP
 
-USERS, EACH = ("juliet", "nurse", "paris", "benvolio"), 16
+USERS, EACH = ("juliet", "nurse", "paris", "benvolio"), 8
 # Messages to each user, and their size: together less than a session may be sent again (DoorLimits.archivedResentBytesMax, 768 KiB).
-SAID, SIZE = 40, 16_000
+SAID, SIZE = 40, 8_000
 # Together more.
 SAID_LARGE, SIZE_LARGE = 30, 48_000
 # The bytes that one of these sessions may store: a place takes 18, the state of a session a kilobyte or two.

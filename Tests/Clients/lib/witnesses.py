@@ -23,14 +23,17 @@ CROWD = [f"lord{number}" for number in range(120)]
 
 
 class Attacked(Parley):
-    """`parley serve` for the domain `localhost` on a small machine. Checks compare what the process takes."""
+    """`parley serve` for the domain `localhost` on a small machine. Checks compare what the process takes. What users may send is little, so
+    that an attack reaches that bound soon; a bound of memory holds for Othello, too, who may send anything."""
 
     http, ports = HTTP, (XMPP,)
 
     def __init__(self, machine, **settings):
         names = ["localhost", *(f"{service}.localhost" for service in SERVICES)]
         machine.internet.authority.issue("good", names, machine.chain, machine.key)
-        super().__init__(machine, domain="localhost", federation__enabled="false", log__level="info", **settings)
+        super().__init__(
+            machine, domain="localhost", federation__enabled="false", log__level="info", sending__stanzas_per_second=50,
+            sending__unlimited="othello@localhost", **settings)
         self.domain = "localhost"
         self.limits = machine.shrink(FILES, MEMORY)
 
