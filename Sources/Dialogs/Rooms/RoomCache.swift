@@ -61,8 +61,10 @@ struct RoomCache {
   private var paces: [DialogID: RoomRate] = [:]
   /// The users' rates of making temporary rooms.
   private var makers: [UserID: TokenBucket] = [:]
+  private var makersSwept = Limits.cachedUsersMax
   /// The users' rates of entering each large room.
   private var entrances: [Seat: TokenBucket] = [:]
+  private var entrancesSwept = Limits.cachedUsersMax
   /// The rooms whose last occupant has left, or that became temporary, since `takeLeft`.
   private var left: [DialogID] = []
   /// The number of members, member lists and marks in `states`.
@@ -202,12 +204,7 @@ struct RoomCache {
   /// Counts a temporary room that a user makes. Returns the seconds to wait; `nil` if they may make it.
   mutating func wait(toMakeTemporary user: UserID, now: Timestamp) -> Int? {
     let rate = Limits.temporaryRoomRate
-    if makers.count >= Limits.cachedUsersMax {
-      makers = makers.filter { maker in
-        var bucket = maker.value
-        return !bucket.isFull(rate, now: now)
-      }
-    }
+    Self.sweep(&makers, at: &makersSwept, rate, now: now)
     if formerMakers[user] == nil { formerMakers[user] = .some(makers[user]) }
     return makers[user, default: TokenBucket(rate, now: now)].take(rate, now: now)
   }
@@ -215,15 +212,21 @@ struct RoomCache {
   /// Counts a user's entrance into a room, or change of nick in it. Returns the seconds to wait; `nil` if the user may do so.
   mutating func wait(toEnter room: DialogID, as user: UserID, now: Timestamp) -> Int? {
     let rate = Limits.entranceRate
-    if entrances.count >= Limits.cachedUsersMax {
-      entrances = entrances.filter { entrance in
-        var bucket = entrance.value
-        return !bucket.isFull(rate, now: now)
-      }
-    }
+    Self.sweep(&entrances, at: &entrancesSwept, rate, now: now)
     let seat = Seat(room: room, user: user)
     if formerEntrances[seat] == nil { formerEntrances[seat] = .some(entrances[seat]) }
     return entrances[seat, default: TokenBucket(rate, now: now)].take(rate, now: now)
+  }
+
+  /// Removes the buckets that are the same as new ones once there are `size`. The next sweep is due when their number has
+  /// doubled: otherwise each call would look at all of them as long as most are not full.
+  static func sweep<Key>(_ buckets: inout [Key: TokenBucket], at size: inout Int, _ rate: Rate, now: Timestamp) {
+    if buckets.count < size { return }
+    buckets = buckets.filter { entry in
+      var bucket = entry.value
+      return !bucket.isFull(rate, now: now)
+    }
+    size = max(Limits.cachedUsersMax, 2 * buckets.count)
   }
 
   mutating func setPresent(_ session: SessionID, in room: DialogID, _ isThere: Bool) {
