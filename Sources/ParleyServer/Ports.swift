@@ -170,7 +170,12 @@ enum HTTPPorts {
         version: Version.number, registration: settings.allowsRegistration,
         publicURL: settings.isPublicURLDerived ? nil : settings.publicURL, terms: settings.terms,
         termsURL: settings.termsURL),
-      loops: loops, lane: { loop in lanes[ObjectIdentifier(loop)] ?? Lane { body in loop.execute(body) } },
+      loops: loops,
+      lane: { loop in
+        // A lane of its own for each session would take the turns that all sessions of a loop share.
+        guard let lane = lanes[ObjectIdentifier(loop)] else { preconditionFailure("an event loop without a lane") }
+        return lane
+      },
       nextSessionID: { SessionID(.random(in: .min ... .max)) }, logger: logger)
   }
 
