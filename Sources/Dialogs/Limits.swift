@@ -55,7 +55,7 @@ public enum Limits {
   public static let sendingComponentBytes = Rate(burst: 67_108_864, perSecond: 8_388_608)
   /// Deliveries to sessions in large rooms (`fanOutMin`) for each stanza that a user may send per second, and the seconds
   /// whose deliveries may come at once: by default 50,000 a second and 200,000 at once. In a room of 5,000 that is ten
-  /// messages a second of one person, and forty at once; a client that enters 50 rooms of 1,000 again uses 50,000.
+  /// messages a second of one person, and forty at once; a client that enters 50 rooms of 1,000 again uses 100,000.
   static let sendingDeliveriesPerStanza = 250
   static let sendingDeliveriesBurstSeconds = 4
   /// The same of a domain elsewhere and of a component, with all their users, each of whom may cause as many as one here: four

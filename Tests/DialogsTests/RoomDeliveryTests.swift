@@ -78,18 +78,19 @@ import Testing
       try await stage.session(member, "phone\(number)", door: .app, priority: nil)
     }
     #expect(budget.isFull(now: stage.clock.now))
-    for number in 0..<11 {
-      #expect(!budget.owesDeliveries(now: stage.clock.now) || number == 10)
+    // With their ends.
+    for number in 0..<6 {
+      #expect(!budget.owesDeliveries(now: stage.clock.now) || number == 5)
       let session = try await connect(number)
       stage.parley.vacate(member, session: session.id)
     }
     #expect(budget.owesDeliveries(now: stage.clock.now))
-    let hidden = try await connect(11)
+    let hidden = try await connect(6)
     #expect(try await !stage.nicks(room, for: sessions[0].party).contains("member"))
     try await stage.say("one", in: room, by: sessions[0])
     #expect(hidden.effects().contains(.said("one", .feedAnonymized)))
     stage.clock.set(stage.clock.now.milliseconds + 4_000)
-    _ = try await connect(12)
+    _ = try await connect(7)
     #expect(try await stage.nicks(room, for: sessions[0].party).contains("member"))
   }
 
@@ -104,8 +105,9 @@ import Testing
       try await stage.act(.introduce(.address(room.address), password: nil), by: mercutio).value as? Party)
     let session = RecordingSession(known)
     try await stage.enter(room, session, "mercutio")
-    for number in 0..<9 { try await stage.say("\(number)", in: room, by: session) }
-    let refused = try await problem { try await stage.say("nine", in: room, by: session) }
+    // The entrance was charged twice.
+    for number in 0..<8 { try await stage.say("\(number)", in: room, by: session) }
+    let refused = try await problem { try await stage.say("eight", in: room, by: session) }
     #expect(refused?.code == "deliveries-too-fast" && refused?.retryAfter == 1)
     let domain = stage.parley.sending.budget(of: .domain("mantua.example"), now: stage.clock.now)
     #expect(domain.charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
@@ -113,6 +115,29 @@ import Testing
     // Leaving is not refused.
     try await stage.act(.exit(.address(room.address), nil), by: session)
     #expect(try await !stage.nicks(room, for: sessions[0].party).contains("mercutio"))
+  }
+
+  /// The end of a connection is charged to nobody when it comes, so the entrance is charged for it, and an exit is not.
+  @Test func anEntranceIsChargedForTheExit() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, _) = try await largeRoom(of: 100, on: stage)
+    let guest = try await stage.user("guest")
+    let budget = stage.parley.sending.budget(of: guest, from: nil, now: stage.clock.now)
+    // Three entrances into a room of 100 and one of 101, as those who leave are counted when the others are told: 802.
+    for _ in 0..<2 {
+      let session = RecordingSession(guest)
+      try await stage.enter(room, session)
+      stage.parley.vacate(guest, session: session.id)
+    }
+    for _ in 0..<2 {
+      let session = RecordingSession(guest)
+      try await stage.enter(room, session)
+      try await stage.act(.exit(.address(room.address), nil), by: session)
+    }
+    stage.clock.set(stage.clock.now.milliseconds + 3_199)
+    #expect(!budget.isFull(now: stage.clock.now))
+    stage.clock.set(stage.clock.now.milliseconds + 10)
+    #expect(budget.isFull(now: stage.clock.now))
   }
 
   @Test func aSmallRoomIsNotCharged() async throws {

@@ -626,7 +626,8 @@ struct Judge {
         {
           continue
         }
-        if try come(onlineSession, to: room.dialog) { deliveries += size }
+        // Its end is charged as well, as that of an occupant.
+        if try come(onlineSession, to: room.dialog) { deliveries += 2 * size }
       }
     }
     var receipt = Receipt(position: head)

@@ -234,8 +234,7 @@ public final class Parley: Sendable {
     }
     let own = sending.budget(of: SendingAccount.user(post.author), now: now)
     switch post.intent {
-    // Whoever is gone must not stay in the room; joins have a pace of their own.
-    case .room(.exit), .room(.lose): break
+    // Joins have a pace of their own.
     case .room(.enter(_, let entering)) where entering.isJoin: break
     default: do throws(Problem) { try own.take(now: now) } catch { return Post(post, .refused(error)) }
     }

@@ -47,13 +47,13 @@ final class AudienceSizes: Sendable {
 }
 
 extension RoomIntent {
-  /// The room in which everybody may be told of the request, and how often; `nil` if few are. The end of a session
-  /// (`vacate`) is none: it was charged when it entered.
+  /// The room in which everybody may be told of the request, and how often; `nil` if few are. Whoever enters is charged for
+  /// leaving as well, so that the end of a connection costs as much as an exit, and is never held back.
   var spread: (room: RoomReference, times: Int)? {
     switch self {
-    case .enter(let room, _), .show(let room, _), .exit(let room, _), .say(let room, _), .signal(let room, _),
-      .marker(let room, _), .configure(let room, _), .topic(let room, _, _), .register(let room, _, _),
-      .lose(let room, _):
+    case .enter(let room, let entering): return (room, entering.isJoin ? 2 : 1)
+    case .show(let room, _), .say(let room, _), .signal(let room, _), .marker(let room, _), .configure(let room, _),
+      .topic(let room, _, _), .register(let room, _, _):
       return (room, 1)
     // An entry for each person, and a presence or a notice.
     case .members(let room, let drafts): return (room, 2 * drafts.count)

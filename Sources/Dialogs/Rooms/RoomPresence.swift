@@ -388,9 +388,6 @@ extension Judge {
     }
     let state = try find(reference, for: post.author)
     let status = error?.status(showsText: state.room.settings.showsAddresses)
-    if let session, rooms.occupants(of: state.room.id)?.occupant(of: session)?.isShown == false {
-      post.charge?.giveBack(now: now)
-    }
     guard let session,
       leave(state.room, session, presence, isHeard: true, codes: error == nil ? [] : [333], status: status)
     else { throw Problem.notOccupant }
