@@ -61,6 +61,13 @@ public enum Limits {
   /// The same of a domain elsewhere and of a component, with all their users, each of whom may cause as many as one here: four
   /// who do so reach it. At once no more than wait on one lane.
   public static let sendingDomainDeliveries = Rate(burst: 250_000, perSecond: 200_000)
+  /// The same of all that is posted to one room, in users: by default 100,000 a second, and at once as many as one user. In
+  /// a room of 5,000 that is twenty messages a second of all its people, more than anybody reads. Beyond it those who post
+  /// there wait for half a second at most, and further posts are refused with `deliveries-too-fast` while more than those of
+  /// that time are owed. So many people together fill no lane from one room: 250,000 are fewer than
+  /// `laneWaitingMax`.
+  static let sendingRoomUsers = 2
+  static let sendingRoomDebtMax: Duration = .milliseconds(500)
   /// Sessions from which on deliveries to all of them are a fan-out: charged to the author if it is a room's, and made in
   /// slices. The stanzas that one user may send make fewer than 13,000 deliveries a second in a room with fewer.
   static let fanOutMin = 64

@@ -48,6 +48,40 @@ import Testing
     #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(2_000))
   }
 
+  /// Many who flood one room take no more than its share: it refuses what is beyond. Exits and entrances it takes, and other
+  /// rooms hear everything.
+  @Test func manyInOneRoomTakeNoMoreThanItsShare() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    // 1,000 deliveries at once and 500 a second: 250 may be owed.
+    for session in sessions.prefix(13) { try await stage.say("flood", in: room, by: session) }
+    let refused = try await problem { try await stage.say("flood", in: room, by: sessions[13]) }
+    #expect(refused?.code == "deliveries-too-fast" && refused?.retryAfter == 1)
+    // A refused post costs nothing; its author waits for what the room may owe.
+    #expect(budget(sessions[13], on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(500))
+    #expect(budget(sessions[20], on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+    #expect(sessions[99].effects().filter { $0 == .said("flood", .room) }.count == 13)
+    try await stage.act(.exit(.address(room.address), nil), by: sessions[98])
+    try await stage.enter(room, sessions[98])
+    let (hall, others) = try await largeRoom(of: Limits.fanOutMin, on: stage, "hall")
+    try await stage.say("calm", in: hall, by: others[1])
+    #expect(others[2].effects().contains(.said("calm", .room)))
+    stage.clock.set(stage.clock.now.milliseconds + 200)
+    try await stage.say("goes on", in: room, by: sessions[14])
+  }
+
+  /// Who may not speak there cannot use up what its people may cause.
+  @Test func whatARoomRefusesIsNotOfItsShare() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let stranger = RecordingSession(try await stage.user("stranger"))
+    for _ in 0..<20 { #expect(try await problem { try await stage.say("flood", in: room, by: stranger) } != nil) }
+    let share = stage.parley.sending.budget(of: SendingAccount.room(room.address), now: stage.clock.now)
+    #expect(share.isFull(now: stage.clock.now))
+    try await stage.say("one", in: room, by: sessions[1])
+    #expect(!share.isFull(now: stage.clock.now))
+  }
+
   /// So is what a user's contacts are told.
   @Test func aProfileIsChargedByThoseWhoSeeIt() async throws {
     let stage = try Stage(sending: slow)

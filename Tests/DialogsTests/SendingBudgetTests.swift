@@ -147,6 +147,42 @@ import Testing
     }
   }
 
+  /// Two users' deliveries in the long run; beyond half a second's debt its posts are refused, and who posts waits for it.
+  @Test func aRoomHasAShare() throws {
+    let budgets = budgets()
+    let hall = SendingAccount.room(try BareJID("hall@conference.localhost"))
+    let room = budgets.budget(of: hall, now: time(0))
+    #expect(room === budgets.budget(of: hall, now: time(0)))
+    func post(_ number: Int64, _ count: Int) throws -> DeliveryCharge {
+      let author = budgets.budget(of: try user(number), from: nil, now: time(0))
+      author.wait(for: room, now: time(0))
+      let charge = DeliveryCharge(count, to: author, in: room, now: time(0))
+      try charge.checkRoom(now: time(0))
+      charge.chargeRoom(now: time(0))
+      charge.chargeRoom(now: time(0))
+      return charge
+    }
+    for number in 1...4 { _ = try post(Int64(number), 50_000) }
+    let last = try post(5, 50_001)
+    // Nobody has caused as much as one may, so nobody but who posts now waits.
+    let (fifth, sixth) = try (user(5), user(6))
+    #expect(budgets.budget(of: fifth, from: nil, now: time(0)).charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
+    let problem = #expect(throws: Problem.self) { _ = try post(6, 100) }
+    #expect(problem?.code == "deliveries-too-fast" && problem?.retryAfter == 1)
+    // No longer than for what the room may owe.
+    let waiting = budgets.budget(of: sixth, from: nil, now: time(0))
+    #expect(waiting.charge(stanzas: 1, bytes: 0, now: time(0)) == .milliseconds(500))
+    #expect(throws: Problem.self) { try waiting.take(messages: 1, now: time(499)) }
+    #expect(waiting.mayHoldInput(now: time(501)))
+    #expect(waiting.charge(stanzas: 1, bytes: 0, now: time(501)) == nil)
+    // A clock that is set back makes nobody wait for long.
+    #expect(waiting.charge(stanzas: 1, bytes: 0, now: time(-3_600_000)) == nil)
+    // It is listed, and what was given back is not owed.
+    #expect(budgets.bound(now: time(1)).contains(BoundAccount(account: hall, bound: .deliveries, at: time(0))))
+    last.giveBack(now: time(0))
+    _ = try post(7, 100)
+  }
+
   @Test func allSessionsOfAUserShareOneBudget() throws {
     let budgets = budgets()
     let (romeo, juliet) = (try user(1), try user(2))

@@ -219,26 +219,35 @@ public final class Parley: Sendable {
   /// streams would be read more slowly.
   private func charged(_ post: Post) -> Post {
     let count: Int
+    var address: BareJID?
     switch post.intent {
     case .room(let intent):
-      guard let spread = intent.spread else { return post }
-      count = registries.audienceSizes.count(in: spread.room) * spread.times
+      guard let spread = intent.spread, let large = registries.audienceSizes.large(spread.room) else { return post }
+      count = large.count * spread.times
+      address = large.address
     case .node(_, at: .none), .profile: count = hub.contactSnapshot(of: post.author.id)?.subscribers.count ?? 0
     default: return post
     }
     if count < Limits.fanOutMin { return post }
     let now = clock.now
     let budget = sending.budget(ofAuthor: post.author, from: post.peer, in: realmTable, now: now)
+    // Joins have a pace of their own.
+    let isJoin = if case .room(.enter(_, let entering)) = post.intent { entering.isJoin } else { false }
+    var room: SendingBudget?
+    if let address, !isJoin, !budget.isUnlimited, !sending.isUnlimited(post.author, in: realmTable) {
+      room = sending.budget(of: SendingAccount.room(address), now: now)
+    }
     guard post.author.realm.isRemote, post.behalf == nil, !sending.isUnlimited(post.author, in: realmTable) else {
-      return Post(post, charge: DeliveryCharge(count, to: budget, now: now))
+      // Only users wait for a room: others than its people would, if a domain or a component did.
+      if let room, case .user = budget.account { budget.wait(for: room, now: now) }
+      return Post(post, charge: DeliveryCharge(count, to: budget, in: room, now: now))
     }
     let own = sending.budget(of: SendingAccount.user(post.author), now: now)
-    switch post.intent {
-    // Joins have a pace of their own.
-    case .room(.enter(_, let entering)) where entering.isJoin: break
-    default: do throws(Problem) { try own.take(now: now) } catch { return Post(post, .refused(error)) }
+    if !isJoin {
+      do throws(Problem) { try own.take(now: now) } catch { return Post(post, .refused(error)) }
     }
-    return Post(post, charge: DeliveryCharge(count, to: budget, own, now: now))
+    if let room { own.wait(for: room, now: now) }
+    return Post(post, charge: DeliveryCharge(count, to: budget, own, in: room, now: now))
   }
 
   private func queue(_ post: Post, isFromBackend: Bool) -> Bool {

@@ -25,6 +25,7 @@ public struct SendingPolicy: Hashable, Sendable {
       switch account {
       case .user(let party): users.contains(party.address) || domains.contains(party.address.domain)
       case .domain(let name), .component(let name): domains.contains(name)
+      case .room(let address): domains.contains(address.domain)
       case .peer: false
       }
     }
@@ -50,16 +51,20 @@ public struct SendingPolicy: Hashable, Sendable {
 }
 
 /// A sender with a budget: a user here; a domain elsewhere with all its users and rooms; or a component with all its users.
+/// A large room has one of deliveries, beside those of its people.
 public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   case user(Party)
   case domain(String)
   case component(String)
+  /// A large room with all who post to it.
+  case room(BareJID)
   /// A peer that has not proved yet who it is, by its network address.
   case peer(String)
 
   public var description: String {
     switch self {
     case .user(let party): party.address.description
+    case .room(let address): address.description
     case .domain(let name), .component(let name), .peer(let name): name
     }
   }
@@ -75,6 +80,7 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   func rates(_ policy: SendingPolicy) -> SendingRates {
     switch self {
     case .user: policy.rates
+    case .room: policy.rates.ofRoom
     case .domain, .peer:
       SendingRates(
         stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingDomainBytes,
@@ -101,23 +107,51 @@ struct SendingRates: Sendable {
   let stanzas: Rate
   let bytes: Rate
   let deliveries: Rate
+
+  /// Those of a room, made from a user's.
+  var ofRoom: SendingRates {
+    SendingRates(
+      stanzas: stanzas, bytes: bytes,
+      deliveries: Rate(
+        burst: deliveries.burst, perSecond: deliveries.perSecond * Double(Limits.sendingRoomUsers)))
+  }
 }
 
 /// What a post was charged because everybody in a large room is told of it: as many deliveries as the room has sessions.
 /// It is charged when it is posted, so that its author's next stanzas wait, and given back if only few were told.
+///
+/// The room is charged when the post is judged: nobody may use up its budget by posts that it refuses.
 final class DeliveryCharge: Sendable {
   private let budgets: [SendingBudget]
+  private let room: SendingBudget?
   private let count: Int
   private let isGivenBack = Atomic<Bool>(false)
+  private let hasChargedRoom = Atomic<Bool>(false)
 
-  init(_ count: Int, to budgets: SendingBudget..., now: Timestamp) {
+  /// - Parameter room: the budget of the room that is posted to; `nil` if the post is not counted there.
+  init(_ count: Int, to budgets: SendingBudget..., in room: SendingBudget? = nil, now: Timestamp) {
     self.budgets = budgets
+    self.room = room
     self.count = count
     owe(count, now)
   }
 
+  /// Refuses the post if its room owes too much before it: it may be judged again.
+  func checkRoom(now: Timestamp) throws(Problem) {
+    if !hasChargedRoom.load(ordering: .relaxed) { try room?.checkRoom(now: now) }
+  }
+
+  /// Charges the room for a post that it has taken; once, as `giveBack`.
+  func chargeRoom(now: Timestamp) {
+    guard let room, !isGivenBack.load(ordering: .relaxed), !hasChargedRoom.exchange(true, ordering: .relaxed) else {
+      return
+    }
+    room.owe(deliveries: count, now: now)
+  }
+
   private func owe(_ deliveries: Int, _ now: Timestamp) {
     for budget in budgets { budget.owe(deliveries: deliveries, now: now) }
+    if hasChargedRoom.load(ordering: .relaxed) { room?.owe(deliveries: deliveries, now: now) }
   }
 
   /// Charges the same so many times more.
@@ -163,7 +197,7 @@ final class DeliveryCharge: Sendable {
 public final class SendingBudget: Sendable {
   public let account: SendingAccount
   private let rates: SendingRates
-  private let isUnlimited: Bool
+  let isUnlimited: Bool
   private let reports: SendingReports
   private let state: Mutex<State>
 
@@ -171,8 +205,16 @@ public final class SendingBudget: Sendable {
     var stanzas: TokenBucket
     var bytes: TokenBucket
     var deliveries: TokenBucket
+    /// The end of the time for which the account waits for a room.
+    var waitsUntil: Timestamp?
     /// The bound that was reached last.
     var reached: (bound: BoundAccount.Bound, at: Timestamp)?
+
+    /// Returns the time for which the account waits for a room: none if the clock was set back since.
+    func wait(now: Timestamp) -> Duration {
+      guard let waitsUntil, now < waitsUntil, waitsUntil <= now + Limits.sendingRoomDebtMax else { return .zero }
+      return .milliseconds(waitsUntil.milliseconds - now.milliseconds)
+    }
   }
 
   init(
@@ -197,7 +239,7 @@ public final class SendingBudget: Sendable {
       state.bytes.owe(rates.bytes, count: bytes, now: now)
       let ofStanzas = state.stanzas.debt(rates.stanzas, now: now) ?? .zero
       let ofBytes = state.bytes.debt(rates.bytes, now: now) ?? .zero
-      let ofDeliveries = state.deliveries.debt(rates.deliveries, now: now) ?? .zero
+      let ofDeliveries = max(state.deliveries.debt(rates.deliveries, now: now) ?? .zero, state.wait(now: now))
       let time = max(ofStanzas, ofBytes, ofDeliveries)
       if time == .zero { return nil }
       let bound: (BoundAccount.Bound, SendingBound) =
@@ -216,6 +258,29 @@ public final class SendingBudget: Sendable {
     state.withLock { $0.deliveries.owe(rates.deliveries, count: count, now: now) }
   }
 
+  /// Has the account wait until a room owes nothing any more, or no longer than for what it may owe: it refuses what is beyond.
+  func wait(for room: SendingBudget, now: Timestamp) {
+    let debt = room.state.withLock { $0.deliveries.debt(room.rates.deliveries, now: now) }
+    guard let debt, !isUnlimited else { return }
+    let end = now + min(debt, Limits.sendingRoomDebtMax)
+    state.withLock { $0.waitsUntil = end }
+  }
+
+  /// Refuses what is posted to the room whose budget it is if it owes more than `Limits.sendingRoomDebtMax`.
+  fileprivate func checkRoom(now: Timestamp) throws(Problem) {
+    let wait: Int? = state.withLock { state in
+      guard let debt = state.deliveries.debt(rates.deliveries, now: now), debt > Limits.sendingRoomDebtMax else {
+        return nil
+      }
+      state.reached = (bound: BoundAccount.Bound.deliveries, at: now)
+      return state.deliveries.wait(rates.deliveries, count: 0, now: now)
+    }
+    guard let wait else { return }
+    reports.refused(account)
+    throw Problem(
+      .tooFast, "deliveries-too-fast", "Too much is said in this room at the moment. Wait a little.", retryAfter: wait)
+  }
+
   /// Returns whether more deliveries were charged than the account may cause by now.
   func owesDeliveries(now: Timestamp) -> Bool {
     !isUnlimited && state.withLock { $0.deliveries.debt(rates.deliveries, now: now) != nil }
@@ -231,7 +296,10 @@ public final class SendingBudget: Sendable {
     if isUnlimited { return }
     let found: (ofMessages: Int?, ofBytes: Int?, ofDeliveries: Int?, status: RateLimitStatus?)
     found = state.withLock { state in
-      let ofDeliveries = state.deliveries.wait(rates.deliveries, count: 0, now: now)
+      let ofRoom = state.wait(now: now)
+      let ofDeliveries =
+        state.deliveries.wait(rates.deliveries, count: 0, now: now)
+        ?? (ofRoom > .zero ? Int(ofRoom.components.seconds) + 1 : nil)
       if ofDeliveries != nil {
         state.reached = (bound: BoundAccount.Bound.deliveries, at: now)
         return (nil, nil, ofDeliveries, nil)
@@ -275,6 +343,7 @@ public final class SendingBudget: Sendable {
       state.stanzas.whole(rates.stanzas, now: now) < Int(rates.stanzas.perSecond)
         || state.bytes.whole(rates.bytes, now: now) < Int(rates.bytes.perSecond)
         || state.deliveries.whole(rates.deliveries, now: now) < Int(rates.deliveries.perSecond)
+        || (state.waitsUntil.map { now < $0 + .seconds(1) } ?? false)
     }
   }
 
@@ -288,7 +357,7 @@ public final class SendingBudget: Sendable {
   func isFull(now: Timestamp) -> Bool {
     state.withLock { state in
       state.stanzas.isFull(rates.stanzas, now: now) && state.bytes.isFull(rates.bytes, now: now)
-        && state.deliveries.isFull(rates.deliveries, now: now)
+        && state.deliveries.isFull(rates.deliveries, now: now) && state.wait(now: now) == .zero
     }
   }
 }
@@ -405,11 +474,21 @@ final class SendingReports: Sendable {
 
   func refused(_ rate: String) { metrics.refused(by: rate) }
 
+  /// Reports that a room has refused a post.
+  func refused(_ room: SendingAccount) {
+    refused("deliveries")
+    log(room, by: .deliveries, "more is said in a room than its share, and further messages are refused")
+  }
+
   func paused(_ account: SendingAccount, by bound: SendingBound) {
     metrics.sendingPauses.add(bound)
+    log(account, by: bound, "an account sends more than it may, and is read more slowly")
+  }
+
+  private func log(_ account: SendingAccount, by bound: SendingBound, _ message: Logger.Message) {
     guard let unlogged = pace.withLock({ $0.note(account.description, now: .now) }) else { return }
     var metadata: Logger.Metadata = ["account": "\(account)", "bound": "\(bound)"]
     if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
-    logger.notice("an account sends more than it may, and is read more slowly", metadata: metadata)
+    logger.notice(message, metadata: metadata)
   }
 }

@@ -33,14 +33,17 @@ final class AudienceSizes: Sendable {
   }
 
   /// Returns the number of sessions in a room; 0 if it is not large.
-  func count(in room: RoomReference) -> Int {
-    if isEmpty.load(ordering: .relaxed) { return 0 }
+  func count(in room: RoomReference) -> Int { large(room)?.count ?? 0 }
+
+  /// Returns the number of sessions in a large room, and its address; `nil` if it is not large.
+  func large(_ room: RoomReference) -> (count: Int, address: BareJID)? {
+    if isEmpty.load(ordering: .relaxed) { return nil }
     return state.withLock { state in
       switch room {
-      case .dialog(let dialog): return state.sizes[dialog]?.count ?? 0
+      case .dialog(let dialog): return state.sizes[dialog]
       case .address(let address):
-        guard let dialog = state.rooms[address] else { return 0 }
-        return state.sizes[dialog]?.count ?? 0
+        guard let dialog = state.rooms[address] else { return nil }
+        return state.sizes[dialog]
       }
     }
   }

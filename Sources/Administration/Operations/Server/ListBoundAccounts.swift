@@ -21,9 +21,9 @@ package enum ListBoundAccounts: AdminOperation {
 
 /// An account at a bound in the operators' view.
 package struct BoundAccountRow: Codable, Hashable, Sendable {
-  /// The address of a user, or the domain of another server or of a component.
+  /// The address of a user or of a room, or the domain of another server or of a component.
   package let account: String
-  /// `user`, `domain` or `component`.
+  /// `user`, `domain`, `component` or `room`.
   package let kind: String
   /// `stanzas`, `bytes`, `deliveries` to sessions in large rooms, or `day` for the bytes of messages that are stored in a day.
   package let bound: String
@@ -37,6 +37,7 @@ package struct BoundAccountRow: Codable, Hashable, Sendable {
       case .user: "user"
       case .domain, .peer: "domain"
       case .component: "component"
+      case .room: "room"
       }
     bound = account.bound.rawValue
     at = account.at.description
