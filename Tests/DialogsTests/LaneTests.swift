@@ -58,6 +58,7 @@ import Testing
     }
 
     func receive(_ delivery: Delivery) {
+      if case .signal(.closed(let reason), _) = delivery { return notes.note("\(id.number): \(reason.rawValue)") }
       guard case .outcome(let token, _) = delivery else { return }
       notes.note("\(id.number): \(token)")
     }
@@ -114,6 +115,26 @@ import Testing
     loop.endPauses()
     #expect(notes.taken() == lines(80...256, 2))
     #expect(loop.pauses == 0)
+  }
+
+  /// A session whose login was revoked ends at once, however much waits for it.
+  @Test func aRevokedSessionDoesNotWait() {
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane()
+    let sessions = (1...600).map { Listener($0, lane, notes) }
+    spread(1, to: sessions)
+    loop.run()
+    _ = notes.taken()
+    let reasons: [CloseReason] = [.ended, .passwordChanged, .revoked, .replaced]
+    for (session, reason) in zip(sessions.suffix(4), reasons) {
+      lane.deliver(.signal(.closed(reason), .direct), to: session)
+    }
+    loop.run()
+    let ended = ["597: ended", "598: passwordChanged", "599: revoked"]
+    #expect(notes.taken() == ended + ["597 written", "598 written", "599 written"])
+    loop.endPauses()
+    loop.endPauses()
+    #expect(notes.taken() == lines(257...599, 1) + ["600: 1", "600: replaced", "600 written"])
   }
 
   /// A fan-out that is no more than a slice is not held back, nor is one of few.

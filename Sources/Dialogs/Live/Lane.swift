@@ -126,6 +126,8 @@ public final class Lane: Sendable {
     _ item: Item, to queue: inout FanOutQueue<any LiveSession, Delivery>, orTo items: inout [Item]
   ) {
     switch item {
+    // A session that has ended drops what is still delivered to it.
+    case .one(_, .signal(.closed(let reason), _), _) where reason.isAtOnce: items.append(item)
     case .one(let session, let delivery, let fanOut):
       if !queue.add(delivery, to: session, session.id, of: fanOut) { items.append(item) }
     case .many(let recipients, let fanOut, let make):

@@ -40,6 +40,14 @@ public enum CloseReason: String, Sendable {
   case shutdown
   /// The client did not read for longer than its door allows.
   case tooSlow
+
+  /// Whether the session ends before it has what waits for it in a lane: whoever has lost a login hears nothing more.
+  var isAtOnce: Bool {
+    switch self {
+    case .revoked, .passwordChanged, .ended: true
+    case .replaced, .shutdown, .tooSlow: false
+    }
+  }
 }
 
 /// The availability of one session, as its client announced it.
