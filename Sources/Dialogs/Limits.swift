@@ -74,7 +74,7 @@ public enum Limits {
   /// Deliveries of fan-outs between which a lane serves others: a millisecond, or a few over TLS.
   static let laneSlice = 256
   /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. What is
-  /// beyond is delivered at once, and others wait for it.
+  /// beyond is delivered at once, and others wait for it. A stop delivers all of it first, in a second, or three over TLS.
   static let laneWaitingMax = 262_144
   /// Bytes of messages of one user that are stored in a day, without files: a million messages, of which the row alone
   /// counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC) ends.

@@ -84,7 +84,8 @@ public final class Lane: Sendable {
     deliver([.one(session, delivery, of: nil)])
   }
 
-  /// Delivers everything that waits, at once; called on the lane when its sessions are about to end.
+  /// Delivers everything that waits, at once; called on the lane when its sessions are about to end. That is no more than
+  /// `Limits.laneWaitingMax`, and what arrives meanwhile: some seconds of a stop.
   public func finish() {
     drain()
     deliver(fanOuts.withLock { $0.queue.take(.max, leaving: 0) })

@@ -3,6 +3,12 @@ import Synchronization
 
 /// The numbers of sessions that hear the large rooms, for all threads: what is posted to such a room is charged to its author
 /// before it is judged (`DeliveryCharge`). The committer notes them with each delivery to all of a room.
+///
+/// So a post is charged by the size at the delivery before it: too little, or nothing, for the first post to a room that
+/// many have entered since whom it does not show, or that only sessions which wait for events have followed since the start.
+/// That is one post for each room, with a twentieth of the deliveries that its author may cause at once, at most, or so many
+/// for each person whom a moderator's post changes; the next is charged by the right size. Rooms are empty after a start, and
+/// whoever enters and is shown has the size noted.
 final class AudienceSizes: Sendable {
   private struct State {
     var sizes: [DialogID: (count: Int, address: BareJID)] = [:]
