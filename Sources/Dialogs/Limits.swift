@@ -86,6 +86,9 @@ public enum Limits {
   /// second, and the most, far less than the time after which a connection counts as silent.
   static let sendingPauseMin: Duration = .milliseconds(100)
   static let sendingPauseMax: Duration = .seconds(30)
+  /// The interval at which a paused session looks whether anything is still owed: what a room has refused or told few of was
+  /// given back. A look takes microseconds, and the longest pause is thirty times as long.
+  static let sendingPauseStep: Duration = .seconds(1)
   /// The time for which an account is listed that has reached a bound, and the accounts of one list.
   static let sendingListed: Duration = .seconds(60)
   static let sendingListedMax = 1_000

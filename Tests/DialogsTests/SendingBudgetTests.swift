@@ -2,6 +2,7 @@ import Addresses
 import Basics
 import Logging
 import ServerMetrics
+import Synchronization
 import Testing
 
 @testable import Dialogs
@@ -129,6 +130,47 @@ import Testing
     // 50,000 a second, and 200,000 in the end.
     #expect(!budget.isFull(now: time(4_000)))
     #expect(budget.isFull(now: time(4_001)))
+  }
+
+  /// A pause looks every second whether what made it was given back, and is no longer than it was.
+  @Test func aPauseEndsWhenItsChargeIsGivenBack() throws {
+    final class Timers: Sendable {
+      private let started = Mutex<[Duration]>([])
+      private let bodies = Mutex<[@Sendable () -> Void]>([])
+      private let ended = Mutex(0)
+      var times: [Duration] { started.withLock { $0 } }
+      var ends: Int { ended.withLock { $0 } }
+      func start(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
+        started.withLock { $0.append(time) }
+        bodies.withLock { $0.append(body) }
+      }
+      func end() { ended.withLock { $0 += 1 } }
+      func fire() {
+        let body = bodies.withLock { $0.removeFirst() }
+        body()
+      }
+    }
+    struct FixedClock: Clock { let now: Timestamp }
+    let clock = FixedClock(now: time(0))
+    let budget = budgets().budget(of: try user(1), from: nil, now: time(0))
+    func pause() -> Timers {
+      let timers = Timers()
+      budget.endPause(after: .milliseconds(2_500), clock, { timers.start($0, $1) }, end: { timers.end() })
+      return timers
+    }
+    let charge = DeliveryCharge(1_000_000, to: budget, now: time(0))
+    let whole = pause()
+    for _ in 0..<3 {
+      #expect(whole.ends == 0)
+      whole.fire()
+    }
+    #expect(whole.times == [.seconds(1), .seconds(1), .milliseconds(500)] && whole.ends == 1)
+    let lifted = pause()
+    lifted.fire()
+    charge.giveBack(now: time(0))
+    #expect(lifted.ends == 0)
+    lifted.fire()
+    #expect(lifted.times == [.seconds(1), .seconds(1)] && lifted.ends == 1)
   }
 
   /// A user's deliveries follow the stanzas that the operator has set; a domain elsewhere has four times those of a user by

@@ -222,8 +222,10 @@ final class AppSession {
     else { return }
     isHeldBack = true
     regulateReading()
-    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-    channel.eventLoop.scheduleTask(in: TimeAmount(time)) {
+    let (me, loop) = (NIOLoopBound(self, eventLoop: channel.eventLoop), channel.eventLoop)
+    open.sending.endPause(after: time, parley.clock) { time, body in
+      loop.scheduleTask(in: TimeAmount(time)) { body() }
+    } end: {
       me.value.isHeldBack = false
       if case .closed = me.value.state { return }
       me.value.regulateReading()

@@ -252,6 +252,31 @@ public final class SendingBudget: Sendable {
     return min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax)
   }
 
+  /// Calls `end` after a pause, or when nothing is owed any more, as it was given back.
+  ///
+  /// - Parameter schedule: calls its second argument after the time.
+  public func endPause(
+    after time: Duration, _ clock: any Clock,
+    _ schedule: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void,
+    end: @escaping @Sendable () -> Void
+  ) {
+    let step = min(time, Limits.sendingPauseStep)
+    schedule(step) {
+      if time > step, self.isInDebt(now: clock.now) {
+        self.endPause(after: time - step, clock, schedule, end: end)
+      } else {
+        end()
+      }
+    }
+  }
+
+  private func isInDebt(now: Timestamp) -> Bool {
+    state.withLock { state in
+      state.stanzas.debt(rates.stanzas, now: now) != nil || state.bytes.debt(rates.bytes, now: now) != nil
+        || state.deliveries.debt(rates.deliveries, now: now) != nil || state.wait(now: now) > .zero
+    }
+  }
+
   /// Charges deliveries; a negative number gives back.
   public func owe(deliveries count: Int, now: Timestamp) {
     if isUnlimited { return }

@@ -295,8 +295,12 @@ final class XMPPConnection: SessionOutlet {
     uncharged = 0
     if let time, !pauses.contains(.sending) {
       pause(.sending)
-      let me = NIOLoopBound(self, eventLoop: loop)
-      loop.scheduleTask(in: TimeAmount(time)) { me.value.unpause(.sending) }
+      let (me, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
+      budget.endPause(after: time, door.parley.clock) { time, body in
+        loop.scheduleTask(in: TimeAmount(time)) { body() }
+      } end: {
+        me.value.unpause(.sending)
+      }
     }
   }
 

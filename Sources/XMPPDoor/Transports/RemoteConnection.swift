@@ -237,8 +237,10 @@ class RemoteConnection: ChannelInboundHandler {
   private func pause(_ time: Duration?) {
     guard let time, !isInDebt else { return }
     isInDebt = true
-    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
-    loopContext.loop.scheduleTask(in: TimeAmount(time)) {
+    let (me, loop) = (NIOLoopBound(self, eventLoop: loopContext.loop), loopContext.loop)
+    sending.endPause(after: time, door.parley.clock) { time, body in
+      loop.scheduleTask(in: TimeAmount(time)) { body() }
+    } end: {
       me.value.isInDebt = false
       me.value.goOn()
     }
