@@ -55,6 +55,14 @@ PASTED = """async () => {
   return found;
 }"""
 
+# Holds the timer that ends the mark of a message that was sought, so that nothing depends on how long a check takes.
+HOLD_MARKS = """() => {
+  const { setTimeout } = window;
+  window.setTimeout = (action, delay, ...values) => setTimeout(action, delay === 2000 ? 2 ** 30 : delay, ...values);
+  window.endHoldingMarks = () => { window.setTimeout = setTimeout; };
+}"""
+# Two frames: the page has drawn what it had to.
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # What the browser keeps of drafts that the server may not have.
 PENDING = "Object.keys(localStorage).filter((key) => key.startsWith('parley.draft/'))"
 
@@ -241,15 +249,18 @@ async def finding(checks, story):
         for number in range(130):
             story.desk.say(dialog, f"Line {number} of many")
 
-    async def far(words):
-        """The message is in the middle of the history, and shown as the one that was sought."""
-        said = f":has(.text:has-text({json.dumps(words)}))"  # not one that quotes it
-        await page.locator(f".message.found{said}, .message:focus{said}").first.wait_for()
+    async def in_sight(words):
         await page.wait_for_function("""(words) => {
           const box = [...document.querySelectorAll(".message .text")].find((each) => each.textContent.includes(words))?.getBoundingClientRect();
           const scroller = document.querySelector(".scroller").getBoundingClientRect();
           return box && box.top >= scroller.top && box.bottom <= scroller.bottom;
         }""", arg=words)
+
+    async def far(words):
+        """The message is in the middle of the history, and shown as the one that was sought."""
+        said = f":has(.text:has-text({json.dumps(words)}))"  # not one that quotes it
+        await page.locator(f".message.found{said}, .message:focus{said}").first.wait_for()
+        await in_sight(words)
         expect(await page.locator(".message:has-text('Line 129 of many')").count() == 0, "the end is still there")
 
     async def to_end():
@@ -317,7 +328,7 @@ async def finding(checks, story):
                 gate.set()
             await (await answer.value).finished()
             # By then the page has drawn what it makes of the answers.
-            await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            await page.evaluate(DRAWN)
             expect(await story.bubble("Line 129 of many").count() == 1 and await story.bubble("at thy word").count() == 0, "the first jump has won")
 
         async def nearby():
@@ -340,12 +351,63 @@ async def finding(checks, story):
         await page.click(".panel [aria-label=Close]")
         cold = await app(story.nurse.say, story.kitchen, "Come before it is cold")
         await page.fill(".side input[type=search]", "cold")
+        await page.evaluate(HOLD_MARKS)
         await page.locator(".side .row:has(mark:text-is('cold'))").click()
         await page.locator(".head h2:has-text('Nurse')").wait_for()
         await page.locator(".message.found:has-text('cold'), .message:focus:has-text('cold')").first.wait_for()
+        await page.evaluate("() => endHoldingMarks()")
         await story.reads(story.kitchen, cold)
         await page.fill(".side input[type=search]", "")
         await page.locator(".filters").wait_for()
+    with checks.check("web messages: a message that was sought stays marked, and keeps the focus, when it is drawn anew"):
+        await story.open("Romeo")
+        await page.evaluate(HOLD_MARKS)
+        found = page.locator(".message.found:has(.text:has-text('cold'))")
+
+        async def react(emoji):
+            await story.call(story.nurse, "PUT", f"/v1/dialogs/{story.kitchen}/messages/{cold['id']}/reactions", {"emoji": [emoji]})
+            await story.bubble("cold").locator(f".reactions:has-text('{emoji}')").wait_for()
+
+        async def seek():
+            await page.evaluate("(address) => { location.hash = address; }", f"#/dialog/{story.kitchen}/{cold['id']}")
+
+        await seek()  # the dialog opens
+        await found.wait_for()
+        await react("🥣")
+        expect(await found.count() == 1, "the message that is drawn anew is not marked")
+        # A jump within the dialog that is open gives the message the focus.
+        await page.evaluate("(address) => { location.hash = address; }", f"#/dialog/{story.kitchen}")
+        await seek()
+        await page.locator(".message:focus:has(.text:has-text('cold'))").wait_for()
+        await react("🔥")
+        expect(await page.evaluate("() => document.activeElement.matches('.message.found')"), "the message that is drawn anew has lost the focus")
+        await page.evaluate("() => endHoldingMarks()")
+    with checks.check("web messages: a link to a message that was kept shows it, also where the newest messages are without it"):
+        sought = await story.message(story.desk, dialog, "My ears have not yet drunk")
+        gate, over = asyncio.Event(), asyncio.Event()
+        place, earlier = re.compile(f"{re.escape(dialog)}/messages\\?.*include="), re.compile(f"before=(?!{re.escape(sought['id'])})")
+
+        async def shorten(route):
+            await gate.wait()
+            await route.continue_(url=re.sub(r"limit=\d+", "limit=1", route.request.url))
+
+        async def hold_earlier(route):
+            """The page before the newest message would happen to have what is sought."""
+            await over.wait()
+            await route.continue_()
+
+        await page.route(place, shorten)
+        await page.route(earlier, hold_earlier)
+        async with page.expect_response(place) as answer:
+            await page.evaluate("(address) => { location.hash = address; }", f"#/dialog/{dialog}/{sought['id']}")
+            await page.locator(".message.found:has(.text:has-text('My ears'))").wait_for()
+            gate.set()
+        await (await answer.value).finished()
+        await page.evaluate(DRAWN)
+        await in_sight("My ears have not yet drunk")
+        over.set()
+        await page.unroute(place)
+        await page.unroute(earlier)
 
 
 async def forwarding(checks, story):

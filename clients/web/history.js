@@ -25,6 +25,8 @@ const KEPT = 2000;
 const AROUND = 100;
 /** The pages of as many messages in which it is looked for, if only the number of those after it is known. */
 const PAGES = 50;
+/** The milliseconds for which a message that somebody jumped to is marked: those of the animation `found`. */
+const FOUND = 2000;
 
 export class History {
   constructor(screen) {
@@ -216,7 +218,7 @@ export class History {
     const { clientHeight } = this.scroller;
     const size = Math.max(WINDOW, 4 * Math.ceil(clientHeight / SMALLEST));
     const first = Math.max(0, Math.min(middle - size / 2, messages.length - size));
-    const bounds = { first, past: Math.min(messages.length, first + size), middle, screen: Math.min(SCREEN, Math.ceil(clientHeight / SMALLEST)) };
+    const bounds = { first, past: Math.min(messages.length, first + size), middle, screen: Math.max(1, Math.min(SCREEN, Math.ceil(clientHeight / SMALLEST))) };
     const wasStale = this.isStale;
     const { fresh, isWhole } = this.choose(messages, bounds);
     this.place(this.entries(messages, fresh));
@@ -314,10 +316,13 @@ export class History {
       let element = former?.element;
       if (former?.signature !== signature) {
         element = make();
+        element.classList.toggle("found", key === this.foundKey);
         if (former) {
-          if (former.element.contains(document.activeElement)) setTimeout(() => element.focus({ preventScroll: true }), 0);
+          const hadFocus = former.element.contains(document.activeElement);
           if (place === former.element) place = element;
           former.element.replaceWith(element);
+          // At once: before a later moment the element may be replaced again, and another may have the focus.
+          if (hadFocus) element.focus({ preventScroll: true });
         }
       }
       rows.set(key, { signature, element });
@@ -449,8 +454,8 @@ export class History {
     return this.jumping = { isLed, hasBegun };
   }
 
-  /** Shows a message in the middle of the screen, wherever in the history it is. */
-  async jump(messageId) {
+  /** Shows a message in the middle of the screen, wherever in the history it is. It gets the focus, unless it is shown there anew. */
+  async jump(messageId, isAnew = false) {
     const sought = () => this.view.messages.find((each) => each.id === messageId);
     // While messages are loading that will replace these, a message that is there is loaded as well.
     if (!sought() || this.jumping || this.isSeeking) {
@@ -476,15 +481,27 @@ export class History {
     this.skipTo(message.seq);
     this.isAtEnd = false;
     this.isStale = true;
-    this.hold = { key: message.key, top: 0 };
+    const hold = this.hold = { key: message.key, top: 0 };
     this.draw();
-    const element = this.rows.get(message.key)?.element;
-    if (!element) return;
-    this.hold.top = Math.max(0, (this.scroller.clientHeight - element.offsetHeight) / 2);
+    const { element } = this.rows.get(message.key);
+    hold.top = Math.max(0, (this.scroller.clientHeight - element.offsetHeight) / 2);
     this.redraw(false);
-    element.classList.add("found");
-    element.focus({ preventScroll: true });
-    setTimeout(() => element.classList.remove("found"), 2000);
+    this.markFound(message.key);
+    if (!isAnew) element.focus({ preventScroll: true });
+    // The server's first answer replaces what was kept here, and may be without the message. Whoever has gone elsewhere stays there.
+    if (!this.view.isFresh) this.view.fresh.then(() => this.hold === hold && this.jump(messageId, true)).catch(() => {});
+  }
+
+  /** Marks a message for a moment, also if its element is replaced meanwhile. */
+  markFound(key) {
+    const show = () => { for (const [each, { element }] of this.rows) element.classList.toggle("found", each === this.foundKey); };
+    clearTimeout(this.unmarking);
+    this.foundKey = key;
+    show();
+    this.unmarking = setTimeout(() => {
+      this.foundKey = undefined;
+      show();
+    }, FOUND);
   }
 
   showDown() {
