@@ -409,6 +409,36 @@ async def finding(checks, story):
         await page.unroute(place)
         await page.unroute(earlier)
 
+    async def press(target):
+        """Presses the middle of something, which is still to be released."""
+        box = await target.bounding_box()
+        await page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        await page.mouse.down()
+
+    row = page.locator(".dialogs .row:has-text('Madam, your mother')")
+    with checks.check("web messages: a quote in a message that changes while it is pressed leads to the original"):
+        await press(story.bubble("Neither, fair maid").locator(".quote"))
+        neither = await story.message(story.desk, dialog, "Neither, fair maid")
+        await story.call(story.phone, "PUT", f"/v1/dialogs/{dialog}/messages/{neither['id']}/reactions", {"emoji": ["🌙"]})
+        # Events come in order: what follows is in the list when the reaction is here.
+        await app(story.nurse.say, story.kitchen, "Madam, your mother")
+        await row.wait_for()
+        await page.evaluate(DRAWN)
+        await page.mouse.up()
+        # The focus, since the mark may be that of the link.
+        await page.locator(".message:focus:has(.text:has-text('My ears'))").wait_for()
+        await story.bubble("Neither, fair maid").locator(".reactions:has-text('🌙')").wait_for()
+    with checks.check("web messages: a dialog whose row changes while it is pressed opens"):
+        await press(row)
+        called = await app(story.nurse.say, story.kitchen, "Madam, she calls")
+        story.answer("Sleep dwell upon thine eyes")
+        await story.bubble("Sleep dwell upon thine eyes").wait_for()
+        await page.evaluate(DRAWN)
+        await page.mouse.up()
+        await page.locator(".head h2:has-text('Nurse')").wait_for()
+        await page.locator(".dialogs .row:has-text('Madam, she calls')").wait_for()
+        await story.reads(story.kitchen, called)
+
 
 async def forwarding(checks, story):
     page, romeo = story.page, story.romeo

@@ -1,7 +1,7 @@
 // An open dialog: its head, its history, its composer, and what can be done with a message.
 
 import { hasCalls } from "./calls.js";
-import { fill, h, name, svg } from "./dom.js";
+import { fill, h, name, svg, whenReleased } from "./dom.js";
 import { moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { Composer } from "./composer.js";
@@ -80,11 +80,12 @@ export class DialogScreen {
 
   listen() {
     const { parley, people } = this.app;
-    const redraw = () => { this.drawHead(); this.drawStrips(); this.composer.allow(); };
+    const redrawStrips = () => whenReleased(this.strips, () => this.drawStrips());
+    const redraw = () => { whenReleased(this.head, () => this.drawHead()); redrawStrips(); this.composer.allow(); };
     this.ends = [
       parley.on("typing", ({ dialogId }) => { if (dialogId === this.dialogId) redraw(); }),
       parley.on("dialogs", () => { redraw(); this.history.settle(); }),
-      this.view.onChange(() => { this.drawStrips(); this.reachStars(); }),
+      this.view.onChange(() => { redrawStrips(); this.reachStars(); }),
       this.app.stars.onChange(() => this.history.redraw()),
       people.onChange(() => { redraw(); this.history.redraw(); }),
     ];

@@ -70,3 +70,33 @@ export function later(milliseconds, action) {
     timer = setTimeout(() => action(...values), milliseconds);
   };
 }
+
+// MARK: The pointer
+
+/** What is pressed by the pointer. */
+let pressed;
+/** What waits until the pointer is released, each with the element within which something is pressed. */
+let waiting = [];
+
+const release = () => {
+  pressed = undefined;
+  const actions = waiting;
+  waiting = [];
+  // The click comes after this event, and before the next frame.
+  if (actions.length) requestAnimationFrame(() => { for (const [element, action] of actions) whenReleased(element, action); });
+};
+
+addEventListener("pointerdown", (event) => { if (event.button === 0) pressed = event.target; }, true);
+for (const event of ["pointerup", "pointercancel"]) addEventListener(event, release, true);
+// A release over another window, or over the entries of a `select`, may not be reported.
+addEventListener("blur", release);
+addEventListener("pointermove", (event) => { if (pressed && event.buttons === 0) release(); }, true);
+
+/**
+ * Calls `action` now, or once the pointer is released if it presses something within the element: what is replaced while it is pressed
+ * gets no click.
+ */
+export function whenReleased(element, action) {
+  if (pressed && element !== pressed && element.contains(pressed)) waiting.push([element, action]);
+  else action();
+}

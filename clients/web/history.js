@@ -1,7 +1,7 @@
 // The messages of a dialog. Only those around the place that is on the screen are elements: a window over the messages that the SDK
 // has loaded, which moves as one scrolls. Whatever is added above or below, the message that one reads stays where it is.
 
-import { announce, h, later, svg } from "./dom.js";
+import { announce, h, later, svg, whenReleased } from "./dom.js";
 import { day, isSameDay, number, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { actionsOf, messageElement, messageSignature } from "./bubble.js";
@@ -199,12 +199,12 @@ export class History {
   redraw(isStale = true) {
     this.isStale ||= isStale;
     if (this.drawing || this.isClosed) return;
-    this.drawing = requestAnimationFrame(() => {
+    this.drawing = requestAnimationFrame(() => whenReleased(this.list, () => {
       this.drawing = undefined;
       if (this.isClosed) return;
       this.draw();
       this.noteEnd();
-    });
+    }));
   }
 
   // MARK: The window

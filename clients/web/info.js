@@ -1,6 +1,6 @@
 // The panel of a dialog: the person or the group, settings, members, shared pictures.
 
-import { fill, h, later, name, svg } from "./dom.js";
+import { fill, h, later, name, svg, whenReleased } from "./dom.js";
 import { inAnHour, isFuture, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { gallery } from "./files.js";
@@ -37,9 +37,9 @@ export function infoPanel(app, screen) {
   draw();
   loadMedia(app, screen, media);
   const ends = [
-    app.parley.on("dialogs", () => (panel.isConnected ? draw() : ends.forEach((end) => end()))),
+    app.parley.on("dialogs", () => (panel.isConnected ? whenReleased(body, draw) : ends.forEach((end) => end()))),
     app.parley.on("member.updated", ({ dialogId, member }) => { if (dialogId === screen.dialogId && screen.dialog && panel.isConnected) members?.change(member); }),
-    app.people.onChange(() => panel.isConnected && draw()),
+    app.people.onChange(() => panel.isConnected && whenReleased(body, draw)),
   ];
   return panel;
 }

@@ -1,6 +1,6 @@
 // The column of dialogs: filters, search, the list itself.
 
-import { fill, h, later, name, svg } from "./dom.js";
+import { fill, h, later, name, svg, whenReleased } from "./dom.js";
 import { isFuture, shortTime, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { nearby } from "./nearby.js";
@@ -64,7 +64,7 @@ export function dialogPicker(app, pick) {
     });
   };
   input.addEventListener("input", later(150, draw));
-  const end = people.onChange(() => (results.isConnected ? draw() : end()));
+  const end = people.onChange(() => (results.isConnected ? whenReleased(results, draw) : end()));
   draw();
   return h("div", { style: { display: "grid", gap: "8px" } }, h("div", { class: "search" }, svg(icons.search), input), results);
 }
@@ -158,10 +158,10 @@ export class DialogList {
   /** Draws at the next frame, once, whatever has changed until then. */
   draw() {
     if (this.drawing) return;
-    this.drawing = requestAnimationFrame(() => {
+    this.drawing = requestAnimationFrame(() => whenReleased(this.nav, () => {
       this.drawing = undefined;
       this.drawNow();
-    });
+    }));
   }
 
   drawNow() {
@@ -374,7 +374,7 @@ export class DialogList {
     }
     const { app } = this;
     const parts = { dialogs: [], people: undefined, messages: undefined };
-    const show = () => { if (this.query === query) this.showFound(typed, parts); };
+    const show = () => whenReleased(this.nav, () => { if (this.query === query) this.showFound(typed, parts); });
     findDialogs(app, query, (dialogs) => { parts.dialogs = dialogs; show(); });
     app.parley.searchUsers({ query, limit: 10 }).then((page) => { parts.people = page.items; show(); }, () => {});
     app.parley.searchMessages({ query, limit: 30 }).then((page) => { parts.messages = page.items; show(); }, () => { parts.messages = []; show(); });

@@ -1,6 +1,6 @@
 // People nearby: those who share their approximate place find each other (docs/app-protocol.md, "Nearby").
 
-import { fill, h } from "./dom.js";
+import { fill, h, whenReleased } from "./dom.js";
 import { clock, isFuture, t } from "./i18n.js";
 import { personItem } from "./newchat.js";
 import { keep, kept } from "./preferences.js";
@@ -66,7 +66,7 @@ export function nearby(app) {
       keep(KEY);
       users = undefined;
     }));
-    const end = app.people.onChange(() => (results.isConnected ? drawUsers() : end()));
+    const end = app.people.onChange(() => (results.isConnected ? whenReleased(results, drawUsers) : end()));
     draw();
     return [state, error, results, h("div", { class: "sheet-foot" }, stop, look)];
   });

@@ -1,6 +1,6 @@
 // Beginning something: a chat with somebody, a group, a public group; and requests of others.
 
-import { fill, h, later, name, svg } from "./dom.js";
+import { fill, h, later, name, svg, whenReleased } from "./dom.js";
 import { t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { invite } from "./invite.js";
@@ -38,7 +38,7 @@ function peopleSearch(app, pick, { isChosen } = {}) {
     })), ids.length === 0 && h("p", { class: "empty" }, t(query ? "people.none" : "contacts.none")));
   };
   input.addEventListener("input", later(200, draw));
-  const end = app.people.onChange(() => (results.isConnected ? draw() : end()));
+  const end = app.people.onChange(() => (results.isConnected ? whenReleased(results, draw) : end()));
   setTimeout(draw, 0);
   return h("div", { style: { display: "grid", gap: "8px" } }, h("div", { class: "search" }, svg(icons.search), input), results);
 }
@@ -119,7 +119,7 @@ export function requests(app) {
       button(t("decline"), () => attempt(() => app.parley.removeContact(contact.userId)).then(draw), "danger"),
       button(t("accept"), () => attempt(() => app.parley.putContact(contact.userId)).then(draw), "main"))),
     app.people.requests.length === 0 && [h("p", { class: "empty" }, t("contacts.noRequests")), h("div", { class: "sheet-foot" }, button(t("close"), close))]);
-    const end = app.people.onChange(() => (body.isConnected ? draw() : end()));
+    const end = app.people.onChange(() => (body.isConnected ? whenReleased(body, draw) : end()));
     draw();
     return body;
   });

@@ -1,6 +1,6 @@
 // Which messages the user has starred. A message does not say so, since it is the same for everybody; the list of stars does.
 
-import { append, fill, h } from "./dom.js";
+import { append, fill, h, whenReleased } from "./dom.js";
 import { t } from "./i18n.js";
 import { attempt, item, tool } from "./ui.js";
 
@@ -81,7 +81,7 @@ export async function starsScreen(app, back) {
     draw();
   });
   if (!await load()) return undefined;
-  const end = app.stars.onChange(() => (body.isConnected ? draw() : end()));
+  const end = app.stars.onChange(() => (body.isConnected ? whenReleased(body, draw) : end()));
   const endNew = app.parley.on("message.starred", async ({ dialogId, messageId, starred }) => {
     if (!body.isConnected) { endNew(); return; }
     const message = starred && await app.parley.message(dialogId, messageId).catch(() => undefined);
