@@ -5,7 +5,8 @@ import Testing
 /// What goes to many sessions is taken in slices: each session has its own in order, and the origins take turns.
 @Suite struct FanOutQueueTests {
   private typealias Queue = FanOutQueue<String, Int>
-  private let (verona, mantua) = (FanOut.room(DialogID(1)), FanOut.room(DialogID(2)))
+  private let verona = FanOut.room(DialogID(1))
+  private let mantua = FanOut.room(DialogID(2))
 
   /// Adds an item for each of the sessions. Returns those that it need not wait for.
   private func add(_ item: Int, to sessions: ClosedRange<UInt64>, of origin: FanOut?, _ queue: inout Queue) -> [UInt64]

@@ -95,6 +95,7 @@ import Testing
       counter parley_tls_handshakes_delayed_total
       counter parley_refusals_total rate
       counter parley_accept_pauses_total
+      gauge parley_held_bytes kind
       counter parley_sending_pauses_total bound
       counter parley_sessions_archived_total result
       counter parley_stanzas_total direction kind

@@ -220,7 +220,7 @@ public final class XMPPListener: Sendable {
     var sizes: [Int] = []
     for mounted in loopContexts.values {
       let loopContext = mounted.loopContext
-      let ofLoop = try? await mounted.loop.submit { loopContext.value.archivedSizes }.get()
+      let ofLoop = try? await mounted.loop.submit { loopContext.value.archivedSizes() }.get()
       sizes += ofLoop ?? []
     }
     var kept: [SuspendedSession] = []
