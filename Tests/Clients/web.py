@@ -426,8 +426,14 @@ def misuse(server):
     expect(answer.get("condition") == "remote-stream-error" and answer.find(f"{ERROR}/*").tag.endswith("host-unknown"),
            ElementTree.tostring(answer))
     large = Requests(server).begin()
-    answer = large.request(f"<auth xmlns='{SASL}' mechanism='PLAIN'>{'x' * 60_000}</auth>")
-    expect(answer.get("condition") == "remote-stream-error", "a large request before the login was taken")
+    answer = large.request(f"<auth xmlns='{SASL}' mechanism='PLAIN'>{'x' * 12_000}</auth>")
+    expect(answer.find(f"{{{SASL}}}failure/{{{SASL}}}malformed-request") is not None, f"a large element: {ElementTree.tostring(answer)}")
+    try:
+        Requests(server).begin().request(f"<auth xmlns='{SASL}' mechanism='PLAIN'>{'x' * 60_000}</auth>")
+    except Failure as refusal:
+        expect("body-too-large" in str(refusal), f"{refusal}")
+    else:
+        expect(False, "a large request before the login was taken")
 
 
 def stops(server):
