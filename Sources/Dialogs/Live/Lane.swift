@@ -98,8 +98,9 @@ public final class Lane: Sendable {
       return taken
     }
     // No more than a slice, with nothing before it.
-    let isSlice = arrived.reduce(0) { $0 + $1.count } <= Limits.laneSlice
-    if isSlice, fanOuts.withLock({ $0.queue.isEmpty }) { return deliverNow(arrived) }
+    var count = 0
+    for item in arrived { count += item.count }
+    if count <= Limits.laneSlice, fanOuts.withLock({ $0.queue.isEmpty }) { return deliverNow(arrived) }
     var rest = arrived[...]
     while !rest.isEmpty {
       // Deliveries are made for no more of what has arrived than may wait.
