@@ -7,7 +7,8 @@ package enum AllowedMemory {
     let machine = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))
     var data = rlimit()
     let own = getrlimit(Int32(RLIMIT_DATA.rawValue), &data) == 0 ? Int(clamping: data.rlim_cur) : .max
-    return least(machine: min(machine, own), groups: text("/proc/self/cgroup")) { text("/sys/fs/cgroup\($0)/memory.max") }
+    let groups = text("/proc/self/cgroup")
+    return least(machine: min(machine, own), groups: groups) { text("/sys/fs/cgroup\($0)/memory.max") }
   }
 
   /// Returns the least of the machine's memory and the limits of control groups (cgroups(7), version 2: a group has no more
