@@ -502,7 +502,7 @@ final class SendingReports: Sendable {
   /// Reports that a room has refused a post.
   func refused(_ room: SendingAccount) {
     refused("deliveries")
-    log(room, by: .deliveries, "more is said in a room than its share, and further messages are refused")
+    log(room, by: .deliveries, "a room is sent more than it may deliver, and refuses further messages")
   }
 
   func paused(_ account: SendingAccount, by bound: SendingBound) {
