@@ -1,4 +1,4 @@
-/// What a nick looks like, by the skeletons of UTS #39, to refuse copies of the nicks in a room (decision 0048).
+/// The looks of a nick, by the skeletons of UTS #39, to refuse copies of the nicks in a room (decision 0048).
 ///
 /// Two nicks look alike if their skeletons are equal: as they are written, or both in lower case, or both in upper case,
 /// since nicks are compared without regard to case. Two people may have such nicks. Which of them is a copy is decided by
@@ -35,8 +35,8 @@ public struct NickLook: Equatable, Sendable {
   /// Numbers of which nicks that look alike have at least one in common.
   public var hashes: Set<Int> { [written, lower, upper] }
 
-  /// Whether this nick copies one that somebody has already. A nick of several scripts has no right to the looks of
-  /// another, but does not keep that one out either: who has the name that was copied may come later.
+  /// Whether this nick is a copy of one that somebody has already. A nick of several scripts is a copy of every nick that
+  /// it looks like, but that nick is no copy of it: the person whose name was copied may enter later.
   public func isCopy(of other: NickLook) -> Bool {
     guard written == other.written || lower == other.lower || upper == other.upper else { return false }
     guard let script else { return true }

@@ -58,14 +58,14 @@ public enum Limits {
   /// messages a second of one person, and forty at once; a client that enters 50 rooms of 1,000 again uses 100,000.
   static let sendingDeliveriesPerStanza = 250
   static let sendingDeliveriesBurstSeconds = 4
-  /// The same of a domain elsewhere and of a component, with all their users, each of whom may cause as many as one here: four
-  /// who do so reach it. At once no more than wait on one lane.
+  /// The deliveries of a domain elsewhere or of a component, with all its users, each of whom may cause as many as one here:
+  /// four who do so reach the bound. The burst is less than may wait on one lane.
   public static let sendingDomainDeliveries = Rate(burst: 250_000, perSecond: 200_000)
-  /// The same of all that is posted to one room, in users: by default 100,000 a second, and at once as many as one user. In
+  /// The deliveries of all posts to one room, in users: by default 100,000 a second, and at once as many as one user. In
   /// a room of 5,000 that is twenty messages a second of all its people, more than anybody reads. Beyond it those who post
-  /// there wait for half a second at most, and further posts are refused with `deliveries-too-fast` while more than those of
-  /// that time are owed. So many people together fill no lane from one room: 250,000 are fewer than
-  /// `laneWaitingMax`.
+  /// there wait for half a second at most, and further posts are refused with `deliveries-too-fast` while the room is beyond
+  /// the bound by the deliveries of more than this time. So many people together fill no lane from one room: 250,000
+  /// deliveries are fewer than `laneWaitingMax`.
   static let sendingRoomUsers = 2
   static let sendingRoomDebtMax: Duration = .milliseconds(500)
   /// Sessions from which on deliveries to all of them are a fan-out: charged to the author if it is a room's, and made in
@@ -73,8 +73,8 @@ public enum Limits {
   static let fanOutMin = 64
   /// Deliveries of fan-outs between which a lane serves others: a millisecond, or a few over TLS.
   static let laneSlice = 256
-  /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. What is
-  /// beyond is delivered at once, and others wait for it. A stop delivers all of it first, in a second, or three over TLS.
+  /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. Further
+  /// ones are made at once, while others wait. A stop makes all that wait first, in a second, or three over TLS.
   static let laneWaitingMax = 262_144
   /// Bytes of messages of one user that are stored in a day, without files: a million messages, of which the row alone
   /// counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC) ends.
@@ -86,8 +86,8 @@ public enum Limits {
   /// second, and the most, far less than the time after which a connection counts as silent.
   static let sendingPauseMin: Duration = .milliseconds(100)
   static let sendingPauseMax: Duration = .seconds(30)
-  /// The interval at which a paused session looks whether anything is still owed: what a room has refused or told few of was
-  /// given back. A look takes microseconds, and the longest pause is thirty times as long.
+  /// The interval at which a paused session looks whether its account is still in debt: the charge of a post that a room has
+  /// refused, or that few sessions got, was given back. A look takes microseconds, and the longest pause is thirty times as long.
   static let sendingPauseStep: Duration = .seconds(1)
   /// The time for which an account is listed that has reached a bound, and the accounts of one list.
   static let sendingListed: Duration = .seconds(60)
@@ -224,7 +224,7 @@ public enum Limits {
   public static let occupantsMax = 10_000
   /// Rooms that one session occupies at a time; the next is refused.
   public static let roomsPerSessionMax = 1_000
-  /// Entrances of one user, and changes of nick, in one large room (`fanOutMin`): everybody is told of them. All sessions
+  /// Entrances of one user, and changes of nick, in one large room (`fanOutMin`): everybody there gets them. All sessions
   /// of a user enter twice at once, and a client that loses its connection enters again some seconds later. The next is
   /// refused with `entrances-too-fast`.
   static let entranceRate = Rate(burst: 2 * sessionsPerUserMax, perSecond: 1)

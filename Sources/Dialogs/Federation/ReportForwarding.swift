@@ -116,7 +116,7 @@ struct ForwardedReportCounts {
   private var all = 0
   private var byReporter: [UserID: Int] = [:]
   private var byDomain: [String: Int] = [:]
-  /// What the batch has counted so far.
+  /// The reports that the batch has counted so far.
   private var batch: [(reporter: UserID, domain: String)] = []
 
   /// Counts one more report. Returns `false`, and counts nothing, if it is one too many.
@@ -134,10 +134,10 @@ struct ForwardedReportCounts {
     return true
   }
 
-  /// Keeps what was counted, as the batch is durable.
+  /// Keeps the counted reports, as the batch is durable.
   mutating func settled() { batch.removeAll(keepingCapacity: true) }
 
-  /// Takes back what the batch has counted.
+  /// Takes back the reports that the batch has counted.
   mutating func rollBack() {
     for (reporter, domain) in batch {
       all = max(0, all - 1)

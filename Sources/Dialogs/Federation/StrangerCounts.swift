@@ -39,7 +39,7 @@ struct StrangerCounts {
     case began(Conversation)
     case met(Sender)
   }
-  /// What the batch has counted so far.
+  /// The changes that the batch has counted so far.
   private var batch: [Change] = []
 
   private mutating func turn(to time: Timestamp) {
@@ -117,10 +117,10 @@ struct StrangerCounts {
 
   // MARK: The batch
 
-  /// Keeps what was counted, as the batch is durable.
+  /// Keeps the counted changes, as the batch is durable.
   mutating func settled() { batch.removeAll(keepingCapacity: true) }
 
-  /// Takes back what the batch has counted. Counts that have ended meanwhile have nothing of it any more.
+  /// Takes back the changes that the batch has counted, except from counts that have ended meanwhile.
   mutating func rollBack() {
     for change in batch {
       switch change {

@@ -16,7 +16,7 @@ enum FanOut: Hashable, Sendable {
 /// waits behind that, of whatever origin it is. A session is served completely, so that all of its deliveries are written
 /// together.
 struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
-  /// What waits for one session, in order.
+  /// The items that wait for one session, in order.
   struct Turn: Sendable {
     let target: Target
     let first: Item
@@ -82,7 +82,7 @@ struct FIFO<Element: Sendable>: Sendable {
     if isEmpty { return nil }
     let element = elements[next]
     next += 1
-    // What was taken is removed when it is half of the array: a move for each element that was taken, at most.
+    // The taken elements are removed when they are half of the array: at most one move for each of them.
     if 2 * next >= elements.count, next >= 64 || isEmpty {
       elements.removeFirst(next)
       next = 0

@@ -7,9 +7,9 @@ import Synchronization
 ///     let lane = Lane { body in loop.execute(body) }
 ///
 /// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, are delivered in slices
-/// (`FanOutQueue`). Between two slices the lane does what else there is to do.
+/// (`FanOutQueue`). Between two slices the lane does its other work.
 public final class Lane: Sendable {
-  /// What is delivered. The fan-out is the one that it belongs to; `nil` if it is of none, or of a small one.
+  /// A delivery, or several, with the fan-out that it belongs to; `nil` if it belongs to none, or to a small one.
   enum Item: Sendable {
     case one(any LiveSession, Delivery, of: FanOut?)
     /// A delivery of its own for each, or none.
@@ -103,7 +103,7 @@ public final class Lane: Sendable {
     if count <= Limits.laneSlice, fanOuts.withLock({ $0.queue.isEmpty }) { return deliverNow(arrived) }
     var rest = arrived[...]
     while !rest.isEmpty {
-      // Deliveries are made for no more of what has arrived than may wait.
+      // Only as many arrived items as may wait are taken apart into deliveries.
       let (items, excess): ([Item], [FanOutQueue<any LiveSession, Delivery>.Turn]) = fanOuts.withLock { fanOuts in
         var items: [Item] = []
         while fanOuts.queue.count <= Limits.laneWaitingMax, let item = rest.popFirst() {
@@ -111,7 +111,7 @@ public final class Lane: Sendable {
         }
         return (items, fanOuts.queue.take(0, leaving: Limits.laneWaitingMax))
       }
-      // What need not wait came before what has waited for the same session since.
+      // An item that need not wait came before those that wait for the same session.
       deliverNow(items)
       deliver(excess)
     }

@@ -27,8 +27,8 @@ struct LaneBatch {
     fanOut = nil
   }
 
-  /// Adds deliveries to some of those who hear a room, which are so many together: what `make` returns for each, on the
-  /// lane, or none.
+  /// Adds deliveries to some of the `count` sessions that hear a room. `make` runs on the lane for each, and returns the
+  /// delivery, or none.
   mutating func spread(
     _ room: DialogID, to recipients: Audiences.RecipientSet, of count: Int,
     _ make: @escaping @Sendable (Audiences.Recipient) -> Delivery?

@@ -2,7 +2,7 @@ public import Basics
 
 /// The bounds of the memory that the sessions of both doors take in all, beside what each may take.
 public struct SessionMemory: Sendable {
-  /// What clients were written and do not read. The user with the most loses the session that has read nothing for the longest
+  /// The output that clients do not read. The user with the most loses the session that has read nothing for the longest
   /// first; a server and a component count as a user.
   public var unread = MemoryBound()
   /// The stanzas that are kept until clients acknowledge them. The user with the most loses the oldest session first.

@@ -41,7 +41,7 @@ public enum CloseReason: String, Sendable {
   /// The client did not read for longer than its door allows.
   case tooSlow
 
-  /// Whether the session ends before it has what waits for it in a lane: whoever has lost a login hears nothing more.
+  /// Whether the session ends without the deliveries that wait for it in a lane: whoever has lost a login gets nothing more.
   var isAtOnce: Bool {
     switch self {
     case .revoked, .passwordChanged, .ended: true

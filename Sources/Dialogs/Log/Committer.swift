@@ -134,7 +134,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     var lanes = LaneBatch()
     var waiting: [() -> Void] = []
     var isTaken = true
-    // The further entries of the next post that has its outcome, if it is a message with several files.
+    // The further entries of the next settled post, if it is a message with several files.
     var parts = 0
     for item in effects {
       switch item {
@@ -455,8 +455,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 }
 
 extension Result<Receipt, Problem> {
-  /// Returns whether nobody but the author is told of the post: it was refused, or is a message once more. Of other
-  /// repeats somebody may be told.
+  /// Returns whether the post has no deliveries to others than the author: it was refused, or is a repeated message. Other
+  /// repeats may have some.
   fileprivate func toldNobody(of intent: Intent) -> Bool {
     guard case .success(let receipt) = self else { return true }
     guard case .room(.say) = intent else { return false }

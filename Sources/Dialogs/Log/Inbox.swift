@@ -2,7 +2,7 @@ import ServerMetrics
 import Synchronization
 
 /// The committer's queue: any thread appends, the committer takes everything. It is bounded by `Limits.inboxPostsMax`, and by the
-/// bytes of its posts; at a bound `append` refuses, and callers are told when there is room again (half empty, to avoid oscillation).
+/// bytes of its posts; at a bound `append` refuses, and callers are notified when there is room again (half empty, to avoid oscillation).
 ///
 /// States of the committer: idle, until it is woken; working; pausing, for a time that it measures itself and that a post
 /// which cannot wait ends.
@@ -10,7 +10,7 @@ final class Inbox: Sendable {
   private enum Consumer { case idle, working, pausing }
   private struct State {
     var posts: [Post] = []
-    /// The bytes of these.
+    /// The bytes of the posts.
     var bytes = 0
     var waiting: [@Sendable () -> Void] = []
     var consumer = Consumer.idle
@@ -114,7 +114,7 @@ final class Inbox: Sendable {
 }
 
 extension Intent {
-  /// The bytes that its author has chosen, of the kinds that may have many; bounds of memory count them.
+  /// The bytes that the author has chosen, for the kinds of intents that may have many; bounds of memory count them.
   var byteCount: Int {
     switch self {
     case .message(let draft): Int(draft.content.storedBytes)

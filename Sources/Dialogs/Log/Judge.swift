@@ -372,7 +372,7 @@ struct Judge {
       lastSaid = last
     }
     if past < last.time { return last.time }
-    // The entries up to there are not later: to find them takes some twenty looks, not one at each.
+    // The entries up to `start` are not later: finding it takes some twenty reads, not one of each entry.
     let start = try max(last.position, writer.position(before: past + .milliseconds(1)))
     try writer.setTimes(behind: start, through: head, to: past)
     lastTime = past
@@ -622,13 +622,13 @@ struct Judge {
         let sees = try !onlineSession.isUnseen && isAdmin(user.id, of: room.dialog, post.author)
         tell(.followed(room.dialog, onlineSession.session, seesAddresses: sees))
         let size = audienceSizes.count(in: .dialog(room.dialog))
-        // Everybody is told that a user comes who is not there yet. Whoever owes deliveries only follows the room.
+        // The arrival of a user who is not there yet is delivered to everybody. A user in debt only follows the room.
         if size > 0, rooms.occupants(of: room.dialog)?.occupant(of: user.id) == nil,
           sendingBudget(of: post).owesDeliveries(now: now)
         {
           continue
         }
-        // Its end is charged as well, as that of an occupant.
+        // The end of the session is charged as well, as the exit of an occupant is.
         if try come(onlineSession, to: room.dialog) { deliveries += 2 * size }
       }
     }

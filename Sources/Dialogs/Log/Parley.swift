@@ -207,16 +207,16 @@ public final class Parley: Sendable {
   /// - Returns: `false` if the inbox is full or closed: then nothing was queued, and the completion will not be called.
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
     var post = registries.traces?.begin(post) ?? post
-    // What a backend posts is not its users' doing.
+    // The posts of a backend are not charged to its users.
     if !isFromBackend { post = charged(post) }
     let isQueued = queue(post, isFromBackend: isFromBackend)
     if !isQueued { post.charge?.giveBack(now: clock.now) }
     return isQueued
   }
 
-  /// Charges a post that everybody in a large room or all of the author's contacts are told of to the author's account. That
-  /// of a person elsewhere is refused if they have caused too much: their account is that of all users of their domain, whose
-  /// streams would be read more slowly.
+  /// Charges a post to the author's account if it is delivered to everybody in a large room or to all of the author's
+  /// contacts. The post of a person elsewhere is refused if this person has caused too many deliveries: the account is that
+  /// of all users of the domain, whose streams would be read more slowly.
   private func charged(_ post: Post) -> Post {
     let count: Int
     var address: BareJID?

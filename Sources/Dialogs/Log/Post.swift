@@ -19,7 +19,7 @@ public final class Post: Sendable {
   let component: RealmID?
   /// The span of the post; `nil` if it is not traced.
   let trace: PostTrace?
-  /// What its author was charged for its deliveries; `nil` if they are few.
+  /// The charge of its author for its deliveries; `nil` if they are few.
   let charge: DeliveryCharge?
 
   /// Whether it is durable before its outcome is told.
@@ -403,7 +403,7 @@ public struct Receipt: Sendable {
   public var contactSnapshot: ContactSnapshot?
   /// The position behind which no client has confirmed inbound entries, for `goOnline`.
   public var delivered: Position = .zero
-  /// The deliveries to large rooms that are told of a session, for `goOnline`, which are charged to its user.
+  /// The deliveries to large rooms that announce the session, for `goOnline`, which are charged to its user.
   var deliveries = 0
   /// The value that the intent documents; for `work` that of its body.
   public var value: (any Sendable)?

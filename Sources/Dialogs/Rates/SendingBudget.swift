@@ -108,7 +108,7 @@ struct SendingRates: Sendable {
   let bytes: Rate
   let deliveries: Rate
 
-  /// Those of a room, made from a user's.
+  /// The rates of a room, calculated from those of a user.
   var ofRoom: SendingRates {
     SendingRates(
       stanzas: stanzas, bytes: bytes,
@@ -117,8 +117,8 @@ struct SendingRates: Sendable {
   }
 }
 
-/// What a post was charged because everybody in a large room is told of it: as many deliveries as the room has sessions.
-/// It is charged when it is posted, so that its author's next stanzas wait, and given back if only few were told.
+/// The charge of a post that is delivered to everybody in a large room: as many deliveries as the room has sessions. The
+/// author is charged when it is posted, so that the author's next stanzas wait. The charge is given back if only few got it.
 ///
 /// The room is charged when the post is judged: nobody may use up its budget by posts that it refuses.
 final class DeliveryCharge: Sendable {
@@ -136,7 +136,7 @@ final class DeliveryCharge: Sendable {
     owe(count, now)
   }
 
-  /// Refuses the post if its room owes too much before it: it may be judged again.
+  /// Refuses the post if its room is too much in debt before it. The post may be judged again.
   func checkRoom(now: Timestamp) throws(Problem) {
     if !hasChargedRoom.load(ordering: .relaxed) { try room?.checkRoom(now: now) }
   }
@@ -252,7 +252,7 @@ public final class SendingBudget: Sendable {
     return min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax)
   }
 
-  /// Calls `end` after a pause, or when nothing is owed any more, as it was given back.
+  /// Calls `end` after a pause, or when the account is no longer in debt, as a charge was given back.
   ///
   /// - Parameter schedule: calls its second argument after the time.
   public func endPause(
@@ -283,7 +283,8 @@ public final class SendingBudget: Sendable {
     state.withLock { $0.deliveries.owe(rates.deliveries, count: count, now: now) }
   }
 
-  /// Has the account wait until a room owes nothing any more, or no longer than for what it may owe: it refuses what is beyond.
+  /// Makes the account wait until a room is no longer in debt, for `Limits.sendingRoomDebtMax` at most: with more debt the room
+  /// refuses posts.
   func wait(for room: SendingBudget, now: Timestamp) {
     let debt = room.state.withLock { $0.deliveries.debt(room.rates.deliveries, now: now) }
     guard let debt, !isUnlimited else { return }
@@ -291,7 +292,7 @@ public final class SendingBudget: Sendable {
     state.withLock { $0.waitsUntil = end }
   }
 
-  /// Refuses what is posted to the room whose budget it is if it owes more than `Limits.sendingRoomDebtMax`.
+  /// Refuses a post to the room whose budget it is if the room is in debt for more than `Limits.sendingRoomDebtMax`.
   fileprivate func checkRoom(now: Timestamp) throws(Problem) {
     let wait: Int? = state.withLock { state in
       guard let debt = state.deliveries.debt(rates.deliveries, now: now), debt > Limits.sendingRoomDebtMax else {
@@ -311,7 +312,7 @@ public final class SendingBudget: Sendable {
     !isUnlimited && state.withLock { $0.deliveries.debt(rates.deliveries, now: now) != nil }
   }
 
-  /// Takes what a request sends, or refuses it. It refuses everything as long as deliveries are owed.
+  /// Takes what a request sends, or refuses it. It refuses everything while the account is in debt for deliveries.
   ///
   /// - Parameter log: the log that reports the rate's state to the client; a socket has none.
   /// - Throws: `.tooFast`; then nothing is charged.

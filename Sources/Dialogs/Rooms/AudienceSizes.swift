@@ -1,13 +1,13 @@
 import Addresses
 import Synchronization
 
-/// The numbers of sessions that hear the large rooms, for all threads: what is posted to such a room is charged to its author
+/// The numbers of sessions that hear the large rooms, for all threads: a post to such a room is charged to its author
 /// before it is judged (`DeliveryCharge`). The committer notes them with each delivery to all of a room.
 ///
-/// So a post is charged by the size at the delivery before it: too little, or nothing, for the first post to a room that
-/// many have entered since whom it does not show, or that only sessions which wait for events have followed since the start.
-/// That is one post for each room, with a twentieth of the deliveries that its author may cause at once, at most, or so many
-/// for each person whom a moderator's post changes; the next is charged by the right size. Rooms are empty after a start, and
+/// So a post is charged by the size at the previous delivery. That is too little, or nothing, for the first post to a room
+/// if many people whom it does not show have entered since then, or if since the start only sessions that wait for events
+/// have followed it. The error is at most a twentieth of the deliveries that the author may cause at once, or so many for
+/// each person whom a moderator's post changes; the next post is charged by the right size. Rooms are empty after a start, and
 /// whoever enters and is shown has the size noted.
 final class AudienceSizes: Sendable {
   private struct State {
@@ -56,7 +56,7 @@ final class AudienceSizes: Sendable {
 }
 
 extension RoomIntent {
-  /// The room in which everybody may be told of the request, and how often; `nil` if few are. Whoever enters is charged for
+  /// The room whose sessions may all get deliveries of the request, and how many each; `nil` if few get one. Whoever enters is charged for
   /// leaving as well, so that the end of a connection costs as much as an exit, and is never held back.
   var spread: (room: RoomReference, times: Int)? {
     switch self {

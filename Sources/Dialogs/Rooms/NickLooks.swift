@@ -1,12 +1,12 @@
 import Addresses
 
-/// What the nicks of a room's occupants, or of its members, look like. A nick is compared only with those that look like
+/// The looks of the nicks of a room's occupants, or of its members. A nick is compared only with those that look like
 /// it, so that this costs the same in a large room.
 struct NickLooks: Equatable {
   private var looks: [UserID: NickLook] = [:]
   private var alike: [Int: [UserID]] = [:]
 
-  // The order of users with the same hash depends on the past.
+  // The order of users with the same hash depends on the order in which they were added.
   static func == (a: Self, b: Self) -> Bool {
     a.looks == b.looks && a.alike.mapValues { Set($0) } == b.alike.mapValues { Set($0) }
   }

@@ -69,7 +69,7 @@ struct RoomCache {
   private var left: [DialogID] = []
   /// The number of members, member lists and marks in `states`.
   private var cachedRows = 0
-  /// What the members' nicks look like. An account that is created empties the cache of rows, but changes no nicks: the
+  /// The looks of the members' nicks. An account that is created empties the cache of rows, but changes no nicks: the
   /// members of a large room are not read again for each newcomer.
   private var looks: [DialogID: NickLooks] = [:]
   /// The number of nicks in `looks`.

@@ -81,7 +81,7 @@ extension Judge {
     settle(post, enteredRoom(state.room, others: others, own: own, member: member, list: list))
   }
 
-  /// Counts an entrance into a large room, or a change of nick there, which everybody in it is told of.
+  /// Counts an entrance into a large room, or a change of nick there, which is delivered to everybody in it.
   private mutating func pace(_ author: Party, in room: Room) throws(Problem) {
     guard audienceSizes.count(in: .dialog(room.id)) > 0, !sending.isUnlimited(author, in: realms),
       let seconds = rooms.wait(toEnter: room.id, as: author.id, now: now)

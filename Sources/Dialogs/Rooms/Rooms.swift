@@ -155,7 +155,7 @@ extension Judge {
     _ wish: (nick: String, key: String), for user: UserID, in state: RoomCache.State
   ) throws -> Bool {
     guard try isUnheld(key: wish.key, for: user, in: state) else { return false }
-    // What is reserved for a member was compared when it was reserved.
+    // A nick that is reserved for a member was compared when it was reserved.
     if try member(user, in: state)?.nick == wish.nick { return true }
     let look = NickLook(wish.nick)
     if rooms.occupants(of: state.room.id)?.looks.holder(ofOriginalOf: look, besides: user) != nil { return false }
