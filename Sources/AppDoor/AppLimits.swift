@@ -58,7 +58,7 @@ enum AppLimits {
   // Sync.
   static let syncWaitSecondsMax = 30
   /// The memory that an answer takes which waits for an event, with its connection: a long poll, a stream of events. All of them have
-  /// a sixteenth of the memory that the server may use; at that bound the oldest of the user with the most is given early.
+  /// a sixteenth of the memory that the server may use; at that bound the oldest of the user with the most is sent early.
   static let heldAnswerBytes = 32_768
   /// Bytes of events after which a page of `GET /v1/sync` ends early.
   static let syncBytesMax = 1_048_576

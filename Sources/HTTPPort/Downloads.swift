@@ -44,7 +44,7 @@ public final class Downloads: Sendable {
 
     func end() { downloads.end(number) }
 
-    /// Whether it was given to another network, as long as it is not ended.
+    /// Whether the place was given to another network. It is true after `end` as well.
     var isLost: Bool { downloads.state.withLock { $0.places[number] == nil } }
 
     deinit { downloads.end(number) }

@@ -3,11 +3,11 @@ import Dialogs
 public import Logging
 public import ServerMetrics
 
-/// The memory of what comes to the HTTP ports and is not complete.
+/// The memory of incomplete requests and messages at the HTTP ports.
 public struct HTTPMemory: Sendable {
-  /// That of requests and WebSockets without a login.
+  /// The memory of requests and WebSockets without a login.
   let withoutLogin: MemoryBound
-  /// That of the requests of logged-in users.
+  /// The memory of the requests of logged-in users.
   let loggedIn: MemoryBound
 
   /// The number of connections without a login, however much memory there is.

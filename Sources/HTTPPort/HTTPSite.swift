@@ -53,7 +53,7 @@ public struct HTTPSocket: Sendable {
   /// The maximum length of a message in bytes. A longer frame is answered with close code 1009; for fragments the
   /// handlers get the error of `NIOWebSocketFrameAggregator`.
   public let messageBytesMax: Int
-  /// The same before the login, for fragments as well.
+  /// The maximum length of a message in bytes before the login, also of one in fragments.
   public let bytesMaxBeforeLogin: Int
   /// The maximum number of fragments of a message.
   public let fragmentsMax: Int

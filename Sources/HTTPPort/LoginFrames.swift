@@ -73,7 +73,7 @@ final class LoginFrames: ChannelInboundHandler {
 
   private let bytesMax: Int
   private var lengths = FrameLengths()
-  /// What counts the bytes; nil where they have no bound, and when they count no more.
+  /// The memory of the bytes; nil where it has no bound, and after the login.
   var memory: MemoryBound.Holder?
   private(set) var isLoggedIn = false
   private var isRefused = false

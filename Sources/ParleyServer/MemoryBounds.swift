@@ -13,11 +13,11 @@ struct MemoryBounds: Hashable, Sendable {
   /// The number of its open files, which bounds downloads as well.
   let files: Int
 
-  /// What is not logged in: streams before their login, streams of servers that are not verified, WebSockets and bodies of requests.
+  /// Everything without a login: streams, streams of servers that are not verified, WebSockets and bodies of requests.
   var withoutLogin: Int { min(memory / ServerLimits.heldShare, ServerLimits.withoutLoginBytesMost) }
   /// The bodies of requests of logged-in users.
   var bodies: Int { min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost) }
-  /// What was written to clients that do not read.
+  /// The output that clients do not read.
   var unread: Int { min(memory / ServerLimits.heldShare, ServerLimits.unreadBytesMost) }
   /// The stanzas that clients have not acknowledged.
   var unacknowledged: Int { min(memory / ServerLimits.smallShare, ServerLimits.unacknowledgedBytesMost) }

@@ -72,10 +72,10 @@ enum ServerLimits {
   /// files, within these bounds. A download or an upload takes one, the store some tens.
   static let descriptorsKeptLeast = 64
   static let descriptorsKeptMost = 4_096
-  /// The share of the memory of the process that one kind of what clients make it hold takes at most: of what strangers can
-  /// make it hold and of what is written to clients, and of what logged-in users alone can make it hold. With the other parts of
-  /// `MemoryBounds` that is four fifths of the memory of a small machine. At its bound each kind loses something: see
-  /// `BoundedMemory`.
+  /// Divisors of the memory of the process, for the bound of each kind of memory that clients make the server hold: `heldShare`
+  /// for kinds that strangers can fill and for unread output, `smallShare` for kinds that only logged-in users can fill. With
+  /// the other parts of `MemoryBounds` that is four fifths of the memory of a small machine. `BoundedMemory` has the effects
+  /// of each bound.
   static let heldShare = 8
   static let smallShare = 16
   /// The most bytes of each kind on a large machine, which are what ten thousand honest clients need at once.

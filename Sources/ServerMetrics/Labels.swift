@@ -114,8 +114,8 @@ public enum RefusingRate: Int, Series {
   }
 }
 
-/// What memory is held for: what is not logged in, bodies of logged-in users' requests, what clients do not read, what they
-/// have not acknowledged, and answers that wait.
+/// The kinds of memory that is held for clients: everything without a login, bodies of logged-in users' requests, output that
+/// clients do not read, stanzas that they have not acknowledged, and answers that wait.
 public enum HeldMemory: Int, Series {
   case beforeLogin, bodies, unread, unacknowledged, answers
   public static let labels = ["kind"]
@@ -133,7 +133,7 @@ public enum SendingBound: Int, Series {
   public static let labels = ["bound"]
 }
 
-/// What becomes of a session over a restart of the server.
+/// The results for a session over a restart of the server.
 public enum ArchivedSession: Int, Series {
   case stored
   /// Not stored: its client would be sent too much again.

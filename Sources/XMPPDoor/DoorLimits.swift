@@ -39,10 +39,10 @@ enum DoorLimits {
   /// The unread bytes at which a client is disconnected, since stanzas that are in no log (presence of rooms) still
   /// accumulate. Its session can be resumed. So is a BOSH client that sends as much while the server does not read it.
   static let unreadBytesMax = 4 * 1024 * 1024
-  /// The same of a BOSH client before its login, whose largest request has 14 KiB.
+  /// The unread bytes at which a BOSH client is disconnected before its login. Its largest request has 14 KiB.
   static let unreadBytesBeforeLoginMax = 32 * 1024
   /// The bytes that a client takes between two looks, of which there is one every five seconds, to count as one that reads, and the
-  /// time for which it does although it does not take everything. What all clients leave unread has an eighth of the memory that
+  /// time for which it does although it does not take everything. The unread output of all clients has an eighth of the memory that
   /// the server may use, at most 512 MiB: at that bound the user with the most loses the session that has read nothing for the
   /// longest, so that no user can have others disconnected. The slowest mobile networks take 4 KiB a second, and so all that
   /// may wait for a client in a minute.

@@ -53,7 +53,7 @@ extension AppDoor {
       try parley.sending.budget(of: user, from: address, now: now).take(messages: 1, now: now, telling: rates)
     case (.requests, let user?):
       try limiters.others.take(user.id, now: now, telling: rates)
-      // What changes a room may be told to all of it.
+      // A request that changes a room may cause deliveries to all of its sessions.
       if operation.method != .get {
         try parley.sending.budget(of: user, from: address, now: now).take(now: now, telling: rates)
       }

@@ -63,7 +63,7 @@ final class SyncWaiter: LiveSession {
   ///
   /// - Throws: `.unauthenticated` if its login was revoked meanwhile.
   func wait(seconds: Int) async throws(Problem) {
-    // At the bound of all answers that wait this one is given early.
+    // At the bound of all answers that wait this one is sent early.
     let held = door.parley.options.memory.answers.enter("\(party.address)") { self.wake() }
     held.hold(AppLimits.heldAnswerBytes)
     defer { held.release() }

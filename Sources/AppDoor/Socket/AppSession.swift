@@ -46,7 +46,7 @@ final class AppSession {
   private var helloTimer: Scheduled<Void>?
   private var lagTimer: Scheduled<Void>?
   private var refusals = 0
-  /// What waits for a client that does not read.
+  /// The memory of the output that the client does not read.
   private var unread: MemoryBound.Holder?
   /// Whether the client ended the session by itself.
   var hasSaidGoodbye = false

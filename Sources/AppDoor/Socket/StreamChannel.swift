@@ -34,7 +34,7 @@ final class StreamChannel: SessionChannel {
   private var isEnded = false
   private(set) var isWritable = true
   var unreadBytes: Int { outstanding }
-  /// What counts this answer, which ends when the client does.
+  /// The memory of this answer, which ends with the connection of the client.
   private var held: MemoryBound.Holder?
 
   private init(

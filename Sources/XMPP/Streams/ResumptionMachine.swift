@@ -261,7 +261,8 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     }
   }
 
-  /// Removes items that cannot be sent again, after `resume`: the peer has told what it got, and will count what it gets.
+  /// Removes items that cannot be sent again, after `resume`: the peer has named the last item that it received, and counts on
+  /// from there.
   public mutating func forget(where isGone: (Item) -> Bool) { queue.forget(where: isGone) }
 
   /// Returns the answer to `<resume/>` without a machine to ask.

@@ -1,9 +1,9 @@
 import Dialogs
 
-/// What the sessions of a stop may store together, as a value. Theory:
+/// The bound of what all sessions store together at a stop, as a value. Theory:
 ///
 /// Most sessions store a kilobyte or two; one whose client acknowledges nothing stores up to a thousand times as much. If
-/// not all fit, the smallest are stored, so that few who have much keep nobody else from resuming. The sizes are
+/// not all fit, the smallest are stored, so that a few large sessions do not keep the others from being resumed. The sizes are
 /// estimated first, for all event loops; what is stored then is counted exactly.
 struct ArchiveShare: Equatable, Sendable {
   /// The size of the largest session that is stored.

@@ -137,8 +137,8 @@ enum SessionArchive {
       stored.bytes += item.resentBytes
     }
     for (item, _) in snapshot.items { store(item) }
-    // Rooms are empty after a restart, and those elsewhere are told that this server stops: the client is told that it
-    // has left them, and enters again.
+    // Rooms are empty after a restart, and those elsewhere are notified that this server stops: the client is notified
+    // that it has left them, and enters again.
     let occupants =
       state.rooms.joinedRooms.map { Outbound.address($0.key, $0.value.nick) } + state.roomsElsewhere.occupants
     for occupant in occupants { store(.bytes(RoomOutbound.shutDown(occupant, to: state.jid))) }

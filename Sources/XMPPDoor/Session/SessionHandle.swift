@@ -58,7 +58,7 @@ final class SessionHandle: LiveSession {
     switch place.value.state {
     case .here(let session): session.receive(delivery)
     case .expected(var early):
-      // Thousands can come before the session does: the array has one owner, and is not copied for each.
+      // Thousands of deliveries can come before the session: the array has one owner, so it is not copied for each.
       place.value.state = .gone
       early.append(delivery)
       place.value.state = .expected(early)

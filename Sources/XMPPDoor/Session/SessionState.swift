@@ -10,8 +10,8 @@ enum Sent: Sendable {
   case result(Entry, ArchiveResult)
   case bytes(ByteBuffer)
 
-  /// A stanza from before a restart that cannot be sent again. It is there only until the client has told, at its
-  /// resumption, whether it got it.
+  /// A stanza from before a restart that cannot be sent again. It is there only until the client
+  /// has reported, at its resumption, whether it received the stanza.
   static let gone = Sent.bytes(ByteBuffer())
   var isGone: Bool { if case .bytes(let buffer) = self { buffer.readableBytes == 0 } else { false } }
 

@@ -63,7 +63,7 @@ final class XMPPSession {
   var isDeaf = false
   var isEnded = false
 
-  /// What counts the stanzas that the client has not acknowledged.
+  /// The memory of the stanzas that the client has not acknowledged.
   var unacknowledged: MemoryBound.Holder?
 
   var confirmation = DeliveryConfirmation()

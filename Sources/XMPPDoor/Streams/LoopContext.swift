@@ -85,7 +85,7 @@ final class LoopContext {
   /// Ends every stream. Returns the sessions that can be resumed. Those that are not stored end as lost ones do.
   func shutDown(_ share: ArchiveShare) -> Stopped {
     timer?.cancel()
-    // The sessions are stored with everything that they were to be told.
+    // The deliveries that wait are made first, so that the sessions are stored with them.
     lane.finish()
     var stopped = Stopped(share: share)
     func leave(_ session: XMPPSession) {

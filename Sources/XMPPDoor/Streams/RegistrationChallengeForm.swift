@@ -2,8 +2,8 @@ import Accounts
 import XMLStream
 import XMPP
 
-/// What those are answered who register without an invitation where they prove work: the page where a browser gives the
-/// proof (XEP-0077 5), and the form with a challenge for clients that compute one (XEP-0158 4).
+/// The answers to clients that register without an invitation and have to prove work: the page where a browser gives the
+/// proof (XEP-0077 5), and the form with a challenge for clients that compute a proof (XEP-0158 4).
 ///
 /// Gajim and Conversations show people the page only if the answer has no form, and do not know the proof. So a request for
 /// the fields is answered with the page alone, and a registration without a proof with an error that has the form, as
@@ -23,7 +23,7 @@ struct RegistrationChallengeForm {
     self.page = page
   }
 
-  /// What people do whose client does not know the proof.
+  /// The instructions for people whose client does not know the proof.
   var advice: String {
     guard let page else {
       return "This app cannot create an account on \(domain), which wants a proof of work that the app does not give."

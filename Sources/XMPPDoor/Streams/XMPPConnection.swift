@@ -20,13 +20,13 @@ final class XMPPConnection: SessionOutlet {
   private let framing: StreamFraming
   let peer: String
   private let onLoginEnded: @Sendable (_ isLoggedIn: Bool) -> Void
-  /// What the stream holds before its login.
+  /// The memory of the stream before its login.
   private let memory: MemoryBound.Holder
   private var hasTLS: Bool
-  /// What waits for a logged-in client that does not read, and whose it is: the user's, from the login on.
+  /// The memory of the output that a logged-in client does not read, and its owner: the user, from the login on.
   private var unread: MemoryBound.Holder?
   private var owner: String
-  /// The bytes that the transport held at the last look, and the time since when it has not got rid of them.
+  /// The bytes that the transport held at the last look, and the time since which it has not written them.
   private var (waiting, waitingSince) = (0, NIODeadline?.none)
   private var transport: (any StreamTransport)?
   var machine: StreamMachine
@@ -111,7 +111,7 @@ final class XMPPConnection: SessionOutlet {
     owner = peer
     self.onLoginEnded = onLoginEnded
     self.memory = memory
-    // That of a WebSocket and of BOSH is the HTTP port's.
+    // The TLS of a WebSocket and of BOSH is counted by the HTTP port.
     hasTLS = isSecured && framing == .document
     machine = StreamMachine(policy: framing == .document ? door.streams : door.webStreams, isSecured: isSecured)
     binder = BindMachine(policy: door.binding)
@@ -336,7 +336,7 @@ final class XMPPConnection: SessionOutlet {
   /// are closed before it.
   private func noteReading(_ now: NIODeadline) {
     guard !isWritable, let transport else { return (waiting, waitingSince) = (0, nil) }
-    // The transport gets nothing more until it has got rid of nearly everything.
+    // The transport gets nothing more until it has written nearly everything.
     let (before, since) = (waiting, waitingSince ?? now)
     (waiting, waitingSince) = (transport.heldBytes, since)
     if before - waiting >= DoorLimits.readLeast, now < since + DoorLimits.slowReading {

@@ -24,7 +24,7 @@ final class BOSHTransport: StreamTransport {
   private var isWritable = true
   /// The bytes of the requests that have come since the connection last read all it had.
   private var unreadBytes = 0
-  /// What counts the answers that are held back, from the login on.
+  /// The memory of the answers that are held back, from the login on.
   private var held: MemoryBound.Holder?
   private var timer: (scheduled: Scheduled<Void>, deadline: Int)?
 

@@ -29,7 +29,7 @@ class RemoteConnection: ChannelInboundHandler {
       uncharged = 0
     }
   }
-  /// What the connection holds before its peer has proved who it is; `nil` from then on, and where that is not counted.
+  /// The memory of the connection before its peer has proved who it is; `nil` from then on, and where it is not counted.
   final var memory: MemoryBound.Holder?
   private(set) var context: ChannelHandlerContext?
   private(set) var isOver = false
@@ -44,7 +44,7 @@ class RemoteConnection: ChannelInboundHandler {
   /// The bytes that came and are not charged yet.
   private var uncharged = 0
   private var isInDebt = false
-  /// What waits for a peer that does not read.
+  /// The memory of the output that the peer does not read.
   private var unread: MemoryBound.Holder?
 
   init(

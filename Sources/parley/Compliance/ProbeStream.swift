@@ -26,7 +26,7 @@ final class ProbeStream {
     self.elements = elements.makeAsyncIterator()
   }
 
-  /// - Parameter header: What the connection begins with, before TLS.
+  /// - Parameter header: The bytes with which the connection begins, before TLS.
   static func connect(
     to endpoint: Settings.Endpoint, tls: Bool, domain: String, header: [UInt8] = [], group: any EventLoopGroup
   ) async throws -> ProbeStream {

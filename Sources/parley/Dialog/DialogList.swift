@@ -18,9 +18,9 @@ struct DialogList: ListCommand {
   @Option(name: .long, help: "Dialogs of this domain; else of the first.") var domain: String?
   @Option(name: .long, help: ArgumentHelp("Names with this text, or addresses that begin with it.", valueName: "text"))
   var matching: String?
-  @Option(name: .customLong("external-id"), help: ArgumentHelp("The one with this id of the backend.", valueName: "id"))
+  @Option(name: .customLong("external-id"), help: ArgumentHelp("The dialog with this backend id.", valueName: "id"))
   var externalID: String?
-  @Option(name: .long, help: "With --external-id: the one to which this user gave that id.") var creator: String?
+  @Option(name: .long, help: "With --external-id: the dialog to which this user gave that id.") var creator: String?
   @OptionGroup var options: CommandOptions
 
   static let none = "There are no dialogs."

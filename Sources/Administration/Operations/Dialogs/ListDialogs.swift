@@ -39,7 +39,7 @@ package enum ListDialogs: AdminOperation {
       return Output(items: [room].compactMap { $0 }.map { DialogRow($0, in: context) })
     }
     if input.creator != nil {
-      throw Problem(.malformed, "external-id-missing", "Give the externalId that they have given.", field: "externalId")
+      throw Problem(.malformed, "external-id-missing", "Give the externalId of this creator.", field: "externalId")
     }
     let limit = Output.limit(input.limit)
     let rooms = try await context.parley.read {

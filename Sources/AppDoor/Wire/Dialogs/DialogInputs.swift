@@ -22,7 +22,7 @@ struct OpenDialogInput: Decodable, Hashable, Sendable {
   var members: [NewMember]?
   /// A `DialogBody.HistoryVisibility`; absent for `all`.
   var historyVisibility: String?
-  /// The caller's own id of it: one dialog is created for each. Other users' ids, and the backend's, are others.
+  /// The caller's own id of it: one dialog is created for each. The ids of other users and of the backend are in other namespaces.
   var externalId: String?
 }
 
