@@ -1,3 +1,4 @@
+import Basics
 import DialogsFixtures
 import ServerMetrics
 import Synchronization
@@ -62,6 +63,26 @@ import Testing
     #expect(inbox.take(pausing: false).posts.count == 2)
     #expect(tries.load(ordering: .relaxed) == 1)
     #expect(append(6_000) && !inbox.isFull)
+  }
+
+  /// A room's messages and presences count as others do, and pictures.
+  @Test func whatAnAuthorHasChosenCountsInEveryKindOfPost() {
+    let bytes = [UInt8](repeating: 0x20, count: 6_000)
+    let content = Content(kind: .text, text: "x", extras: bytes)
+    let message = RoomMessageDraft(content: content, envelope: Envelope(type: .groupchat), traits: [], key: nil)
+    let presence = Presence(
+      from: author, resource: "x", availability: .online, extras: bytes, time: Timestamp(milliseconds: 0))
+    let avatar = Avatar(hash: "", mediaType: "image/png", bytes: bytes)
+    let room = RoomReference.address(.nowhere)
+    let ofRooms: [RoomIntent] = [
+      .say(room, message), .whisper(room, nick: "x", message), .topic(room, text: "", stanza: message),
+      .show(room, presence), .exit(room, presence), .configure(room, SettingsDraft(avatar: avatar) { _ in }),
+    ]
+    let direct = MessageDraft(to: .nowhere, content: content, envelope: Envelope(), traits: [], key: nil)
+    let intents: [Intent] = [
+      .message(direct), .profile(ProfileDraft(avatar: avatar)), .profile(ProfileDraft(vCard: bytes)),
+    ]
+    for intent in intents + ofRooms.map({ Intent.room($0) }) { #expect(intent.byteCount >= 6_000, "\(intent)") }
   }
 
   @Test func postsThatCanWaitAreGatheredInAPause() {

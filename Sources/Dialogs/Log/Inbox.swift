@@ -118,9 +118,42 @@ extension Intent {
   var byteCount: Int {
     switch self {
     case .message(let draft): Int(draft.content.storedBytes)
+    case .call(.said(let stanza)): Int(stanza.message.content.storedBytes)
+    case .marker(let draft): draft.stanza?.content.extras.count ?? 0
+    case .scheduledMessage(.schedule(let draft)): Int(draft.content.storedBytes)
+    case .room(let intent): intent.byteCount
     case .node(.publish(let publication), at: _): publication.item?.content.byteCount ?? 0
-    case .signal(.stanza(let stanza), to: _): stanza.byteCount
+    case .visit(let visit):
+      if case .publish(let publication) = visit.act { publication.item?.content.byteCount ?? 0 } else { 0 }
+    case .profile(let draft): (draft.avatar??.bytes.count ?? 0) + (draft.vCard?.count ?? 0)
+    case .remoteProfile(let draft, to: _): draft.avatar??.bytes.count ?? 0
+    case .subscription(_, to: _, stanza: let stanza), .redeem(token: _, from: _, stanza: let stanza): stanza?.count ?? 0
+    case .signal(.stanza(let stanza), to: _), .outbox(.owe(let stanza)): stanza.byteCount
+    case .signal(.presence(let presence), to: _), .signal(.shown(let presence, to: _), to: _): presence.byteCount
     case .setPrivateXML(let drafts): drafts.reduce(0) { $0 + ($1.bytes?.count ?? 0) }
+    default: 0
+    }
+  }
+}
+
+extension RoomIntent {
+  /// See `Intent.byteCount`.
+  fileprivate var byteCount: Int {
+    switch self {
+    case .say(_, let draft), .whisper(_, nick: _, let draft): Int(draft.content.storedBytes)
+    case .marker(_, let draft): draft.stanza?.content.extras.count ?? 0
+    case .topic(_, text: let text, stanza: let draft): text.utf8.count + (draft?.content.extras.count ?? 0)
+    case .signal(_, let stanza), .pass(_, nick: _, let stanza): stanza.byteCount
+    case .enter(_, let entering): entering.presence.byteCount
+    case .show(_, let presence): presence.byteCount
+    case .exit(_, let presence): presence?.byteCount ?? 0
+    case .configure(_, let draft): draft.avatar??.bytes.count ?? 0
+    case .members(_, let drafts): drafts.reduce(0) { $0 + ($1.reason?.utf8.count ?? 0) }
+    case .roles(_, let drafts): drafts.reduce(0) { $0 + ($1.reason?.utf8.count ?? 0) }
+    case .invite(_, to: _, reason: let reason, continuing: _),
+      .destroy(_, reason: let reason, alternate: _, password: _):
+      reason?.utf8.count ?? 0
+    case .decline(_, to: _, reason: let reason, id: _, extras: let extras): (reason?.utf8.count ?? 0) + extras.count
     default: 0
     }
   }
