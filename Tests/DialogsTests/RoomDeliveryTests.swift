@@ -70,6 +70,28 @@ import Testing
     try await stage.say("goes on", in: room, by: sessions[14])
   }
 
+  /// Those who look after a room can end a flood, and whoever leaves is not kept.
+  @Test func aFloodedRoomTakesKicksBansAndSettings() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let (owner, member) = (sessions[0], sessions[5])
+    try await stage.affiliate(member.party, .member, in: room, by: owner.party)
+    for session in sessions[1...11] { try await stage.say("flood", in: room, by: session) }
+    let newcomer = sessions[20].party
+    let refused = try await problem { try await stage.affiliate(newcomer, .member, in: room, by: owner.party) }
+    #expect(refused?.code == "deliveries-too-fast")
+    try await stage.role(sessions[1].party.name, .none, in: room, by: owner)
+    try await stage.affiliate(sessions[2].party, .outcast, in: room, by: owner.party)
+    try await stage.act(.configure(.address(room.address), SettingsDraft { $0.about = "calm" }), by: owner)
+    try await stage.affiliate(member.party, .none, in: room, by: member.party)
+    let nicks = try await stage.nicks(room, for: owner.party)
+    #expect(!nicks.contains(sessions[1].party.name) && !nicks.contains(sessions[2].party.name))
+    // They are charged, too, and nobody else is let in by them.
+    #expect(!budget(owner, on: stage).isFull(now: stage.clock.now))
+    let another = try await problem { try await stage.role(sessions[4].party.name, .none, in: room, by: sessions[3]) }
+    #expect(another != nil && another?.code != "deliveries-too-fast")
+  }
+
   /// Who may not speak there cannot use up what its people may cause.
   @Test func whatARoomRefusesIsNotOfItsShare() async throws {
     let stage = try Stage(sending: slow)

@@ -218,7 +218,7 @@ struct Judge {
   mutating func judge(_ post: Post) throws {
     if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
-      try post.charge?.checkRoom(now: now)
+      if case .room(let intent) = post.intent, !intent.isTakenInDebt { try post.charge?.checkRoom(now: now) }
       try decide(identified(onBehalf(post)))
       post.charge?.chargeRoom(now: now)
     } catch let problem as Problem {

@@ -70,4 +70,14 @@ extension RoomIntent {
     default: return nil
     }
   }
+
+  /// Whether a room that owes deliveries takes it all the same: nobody can flood a room with it, and it may end a flood. That is what
+  /// only moderators, admins and owners do (kicks, bans, roles and settings), and the end of a membership.
+  var isTakenInDebt: Bool {
+    switch self {
+    case .roles, .configure: true
+    case .members(_, let drafts): drafts.allSatisfy { ($0.affiliation ?? .owner) <= Affiliation.none }
+    default: false
+    }
+  }
 }
