@@ -87,6 +87,40 @@ import Testing
     #expect(try await texts(stage, said.dialog) == ["hush"])
   }
 
+  /// A large room takes only so much at once: everybody is told of what is beyond later.
+  @Test func anErasureTellsALargeRoomOfEachMessage() async throws {
+    var policy = SendingPolicy()
+    policy.stanzasPerSecond = 1
+    let stage = try Stage(sending: policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: juliet, .open, with: [(romeo, .member)])
+    let sessions = try await stage.crowd(Limits.fanOutMin).map { RecordingSession($0) }
+    for session in sessions { try await stage.enter(room, session) }
+    for number in 0..<30 {
+      try await stage.say("\(number)", in: room, by: romeo)
+      stage.clock.set(stage.clock.now.milliseconds + 1_000)
+    }
+    func retractions() -> Int {
+      sessions[0].deliveries().count { delivery in
+        guard case .entry(let entry, _) = delivery, case .message(let message) = entry.fact,
+          case .retraction = message.reference?.kind
+        else { return false }
+        return true
+      }
+    }
+    _ = retractions()
+    let erasing = Task { try await erase(stage, romeo) }
+    // 1,000 deliveries at once, and 250 that are owed.
+    var told = 0
+    while told < 20 {
+      told += retractions()
+      await Task.yield()
+    }
+    stage.clock.set(stage.clock.now.milliseconds + 10_000)
+    try await erasing.value
+    #expect(told + retractions() == 30)
+  }
+
   /// A failed commit is like a crash at that moment, since nothing is written: the next start continues the task
   /// without a new request.
   @Test(arguments: 0..<9) func whereverAnErasureBreaksOffTheNextStartEndsIt(commits: Int) async throws {

@@ -161,7 +161,7 @@ extension Accounts {
       }
       if let successor {
         let hand = [MemberDraft(address: successor.party.address, affiliation: .owner)] + leave
-        try await parley.post(.room(.members(.dialog(room.dialog), hand)), by: party)
+        try await postSurely(.room(.members(.dialog(room.dialog), hand)), by: party)
       } else {
         try await parley.post(.room(.destroy(.dialog(room.dialog), reason: nil, alternate: nil)), by: party)
       }
@@ -218,6 +218,21 @@ extension Accounts {
     }
   }
 
+  /// Posts what everybody has to be told of. Where a large room takes no more at the moment, it is posted again after a while.
+  private func postSurely(_ intent: Intent, by author: Party) async throws(Problem) {
+    while true {
+      let wait: Int
+      do throws(Problem) {
+        try await parley.post(intent, by: author)
+        return
+      } catch  where error.code == "deliveries-too-fast" {
+        wait = error.retryAfter ?? 1
+      }
+      // A stop ends the wait, and the next start goes on with the task.
+      guard (try? await Task.sleep(for: .seconds(wait))) != nil else { throw Problem.overloaded }
+    }
+  }
+
   /// Retracts a message as its author would: everyone is told. If the author could not (no longer a member, or blocked
   /// by the other), it is retracted in the store only, and is not found any more.
   package func takeBack(
@@ -235,7 +250,7 @@ extension Accounts {
     if found.state?.retraction != nil { return }
     if let intent = Self.change(.retraction(reason: reason), of: found) {
       do throws(Problem) {
-        try await parley.post(intent, by: author)
+        try await postSurely(intent, by: author)
         return
       } catch {
         if error.kind == .overloaded || error.kind == .internal { throw error }
@@ -261,7 +276,7 @@ extension Accounts {
     else { return }
     if let intent = Self.change(.reactions([]), of: found, author: author) {
       do throws(Problem) {
-        try await parley.post(intent, by: author)
+        try await postSurely(intent, by: author)
         return
       } catch {
         if error.kind == .overloaded || error.kind == .internal { throw error }
