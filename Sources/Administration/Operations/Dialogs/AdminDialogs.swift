@@ -137,7 +137,7 @@ extension AdminContext {
   ) async throws(Problem) -> DialogMemberRow? {
     let draft = MemberDraft(
       address: user.address, affiliation: affiliation, nick: nick, reason: reason, keepsRoom: true)
-    try await parley.post(.room(.members(.dialog(room.id), [draft])), by: owner(of: room))
+    try await parley.post(.room(.members(.dialog(room.id), [draft])), by: owner(of: room), isFromBackend: true)
     return try await member(user, of: room).map(DialogMemberRow.init)
   }
 }

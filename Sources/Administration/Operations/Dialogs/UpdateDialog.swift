@@ -24,10 +24,11 @@ package enum UpdateDialog: AdminOperation {
         if let name = input.name { settings.name = name.isEmpty ? nil : name }
         if let about = input.about { settings.about = about.isEmpty ? nil : about }
       }
-      try await context.parley.post(.room(.configure(.dialog(room.id), draft)), by: owner)
+      try await context.parley.post(.room(.configure(.dialog(room.id), draft)), by: owner, isFromBackend: true)
     }
     if let topic = input.topic {
-      try await context.parley.post(.room(.topic(.dialog(room.id), text: topic, stanza: nil)), by: owner)
+      try await context.parley.post(
+        .room(.topic(.dialog(room.id), text: topic, stanza: nil)), by: owner, isFromBackend: true)
     }
     return try await ShowDialog.perform(ShowDialog.Input(dialog: room.address.description), in: context)
   }

@@ -61,7 +61,7 @@ package enum DeleteMessage: AdminOperation {
       content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp], key: nil,
       reference: ReferenceDraft(kind: kind, target: .entry(entry.id)))
     do throws(Problem) {
-      try await context.parley.post(.room(.say(.dialog(room.id), draft)), by: owner)
+      try await context.parley.post(.room(.say(.dialog(room.id), draft)), by: owner, isFromBackend: true)
     } catch  where error.code == "message-deleted" {
       // Another deletion came first.
     }

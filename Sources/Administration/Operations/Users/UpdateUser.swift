@@ -24,7 +24,9 @@ package enum UpdateUser: AdminOperation {
     var draft = ProfileDraft()
     if let name = input.name { draft.displayName = .some(name.isEmpty ? nil : name) }
     if let status = input.status { draft.status = .some(status.isEmpty ? nil : status) }
-    if input.name != nil || input.status != nil { try await context.parley.post(.profile(draft), by: user.party) }
+    if input.name != nil || input.status != nil {
+      try await context.parley.post(.profile(draft), by: user.party, isFromBackend: true)
+    }
     if let id = input.externalId {
       try await context.accounts.setIdentity(.external, AdminContext.externalID(id), of: user.party)
     }
