@@ -74,6 +74,9 @@ struct RoomCache {
   private var looks: [DialogID: NickLooks] = [:]
   /// The number of nicks in `looks`.
   private var lookCount = 0
+  /// The rooms of which the batch has read or changed nicks. Only these are dropped when it fails: a batch that somebody makes fail
+  /// does not have the members of all large rooms read again.
+  private var lookedAt: Set<DialogID> = []
 
   private var formerly: [(room: DialogID, change: Occupants.Change)] = []
   private var formerRooms: [SessionID: Set<DialogID>] = [:]
@@ -148,11 +151,13 @@ struct RoomCache {
   mutating func remember(_ found: NickLooks, of room: DialogID) {
     lookCount += found.count - (looks[room]?.count ?? 0)
     looks[room] = found
+    lookedAt.insert(room)
   }
 
   /// Notes the nick that a member now has; `nil` for none.
   mutating func note(nick: String?, of user: UserID, in room: DialogID) {
     guard let before = looks[room]?.count else { return }
+    lookedAt.insert(room)
     looks[room]?[user] = nick.map { NickLook($0) }
     lookCount += (looks[room]?.count ?? 0) - before
   }
@@ -281,6 +286,7 @@ struct RoomCache {
     formerlySaid.removeAll(keepingCapacity: true)
     formerEntrances.removeAll(keepingCapacity: true)
     formerMakers.removeAll(keepingCapacity: true)
+    lookedAt.removeAll(keepingCapacity: true)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
     if looks.count + lookCount > Limits.cachedMembersMax { forgetLooks() }
   }
@@ -304,8 +310,9 @@ struct RoomCache {
     formerMakers = [:]
     left = []
     dirty = []
+    for room in lookedAt { lookCount -= looks.removeValue(forKey: room)?.count ?? 0 }
+    lookedAt = []
     forget()
-    forgetLooks()
   }
 
   /// Drops the cache of stored rows.
