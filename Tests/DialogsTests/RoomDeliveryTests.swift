@@ -196,6 +196,32 @@ import Testing
     #expect(budget.isFull(now: stage.clock.now))
   }
 
+  /// Messages that are due at once are charged as others are, and those beyond what their author may cause are sent later.
+  @Test func scheduledMessagesAreChargedAndSentLater() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let owner = sessions[0].party
+    let scheduled = ScheduledMessages(stage.parley)
+    for number in 0..<20 {
+      let draft = ScheduleDraft(
+        dialog: room.dialog, due: Timestamp(milliseconds: stage.clock.now.milliseconds + 1_000),
+        content: Content(kind: .text, text: "later"), replyTo: nil, mentions: [],
+        key: RepeatKey(rule: .app, id: "\(number)", bodyHash: 1))
+      try await scheduled.post(.schedule(draft), by: owner)
+    }
+    func heard() -> Int { sessions[99].effects().count { $0 == .said("later", .room) } }
+    stage.clock.set(stage.clock.now.milliseconds + 1_000)
+    _ = await scheduled.sendDue()
+    // 1,000 deliveries at once, and the message that makes the debt.
+    #expect(heard() == 11)
+    #expect(budget(sessions[0], on: stage).owesDeliveries(now: stage.clock.now))
+    let share = stage.parley.sending.budget(of: SendingAccount.room(room.address), now: stage.clock.now)
+    #expect(share.owesDeliveries(now: stage.clock.now))
+    stage.clock.set(stage.clock.now.milliseconds + 10_000)
+    _ = await scheduled.sendDue()
+    #expect(heard() == 9)
+  }
+
   @Test func aSmallRoomIsNotCharged() async throws {
     let stage = try Stage(sending: slow)
     let (room, sessions) = try await largeRoom(of: Limits.fanOutMin - 1, on: stage)

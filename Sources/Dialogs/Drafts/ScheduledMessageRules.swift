@@ -102,14 +102,18 @@ extension Judge {
     guard var scheduled = try writer.scheduled(id, of: post.author.id), scheduled.failure == nil,
       !(time < scheduled.due)
     else { return settle(post) }
+    var large = audienceSizes.large(.dialog(scheduled.dialog))
     do {
+      if let large { try checkDeliveries(of: scheduled.author, in: large.address) }
       let said = try say(scheduled)
       try change(&scheduled, .sent, message: said, by: post)
       try writer.removeScheduled(id, of: post.author.id)
     } catch let problem as Problem {
       // Thrown before anything of the message was written.
+      large = nil
       if problem.kind == .tooFast, let seconds = problem.retryAfter {
-        // The author is waiting in a room with slow mode, or has stored as much as one may today: it is sent later.
+        // The author is waiting in a room with slow mode, has stored as much as one may today, or has caused as many deliveries as
+        // one may: it is sent later.
         scheduled.due = time + .seconds(seconds)
         try change(&scheduled, .pending, by: post)
       } else {
@@ -118,7 +122,19 @@ extension Judge {
       }
       try writer.put(scheduled)
     }
-    settle(post)
+    var receipt = Receipt(position: head)
+    if let large {
+      receipt.deliveries = large.count * max(1, scheduled.content.attachments.count)
+      receipt.chargedRoom = sending.isUnlimited(scheduled.author, in: realms) ? nil : large.address
+    }
+    settle(post, receipt)
+  }
+
+  /// Refuses a message to a large room while its author or the room owes deliveries: many messages may be due at once.
+  private func checkDeliveries(of author: Party, in room: BareJID) throws(Problem) {
+    if sending.isUnlimited(author, in: realms) { return }
+    try sending.budget(of: author, from: nil, now: now).take(now: now)
+    try sending.budget(of: SendingAccount.room(room), now: now).checkRoom(now: now)
   }
 
   /// Sends a scheduled message by the rules of an app's message.

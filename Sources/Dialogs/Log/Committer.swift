@@ -151,6 +151,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         if case .success(let receipt) = result, receipt.deliveries > 0 {
           registries.sending.budget(ofAuthor: post.author, from: post.peer, in: judge.realms, now: clock.now)
             .owe(deliveries: receipt.deliveries, now: clock.now)
+          if let room = receipt.chargedRoom {
+            registries.sending.budget(of: SendingAccount.room(room), now: clock.now)
+              .owe(deliveries: receipt.deliveries, now: clock.now)
+          }
         }
         if case .signal = post.intent, !isTaken, case .success(var receipt) = result {
           receipt.isRepeat = true

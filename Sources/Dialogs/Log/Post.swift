@@ -403,8 +403,11 @@ public struct Receipt: Sendable {
   public var contactSnapshot: ContactSnapshot?
   /// The position behind which no client has confirmed inbound entries, for `goOnline`.
   public var delivered: Position = .zero
-  /// The deliveries to large rooms that announce the session, for `goOnline`, which are charged to its user.
+  /// The deliveries to large rooms that announce the session, for `goOnline`, or that bring a scheduled message. They are
+  /// charged to the author.
   var deliveries = 0
+  /// The large room to which they are charged as well.
+  var chargedRoom: BareJID?
   /// The value that the intent documents; for `work` that of its body.
   public var value: (any Sendable)?
 

@@ -293,7 +293,7 @@ public final class SendingBudget: Sendable {
   }
 
   /// Refuses a post to the room whose budget it is if the room is in debt for more than `Limits.sendingRoomDebtMax`.
-  fileprivate func checkRoom(now: Timestamp) throws(Problem) {
+  func checkRoom(now: Timestamp) throws(Problem) {
     let wait: Int? = state.withLock { state in
       guard let debt = state.deliveries.debt(rates.deliveries, now: now), debt > Limits.sendingRoomDebtMax else {
         return nil
