@@ -218,11 +218,12 @@ public final class XMPPListener: Sendable {
   /// are within the bounds of what a stop stores.
   public func shutDown() async -> [SuspendedSession] {
     var sizes: [Int] = []
-    for mounted in loopContexts.values {
+    // All loops deliver at the same time what waits in their lanes: of a flood that takes each of them seconds.
+    let asked = loopContexts.values.map { mounted in
       let loopContext = mounted.loopContext
-      let ofLoop = try? await mounted.loop.submit { loopContext.value.archivedSizes() }.get()
-      sizes += ofLoop ?? []
+      return mounted.loop.submit { loopContext.value.archivedSizes() }
     }
+    for ofLoop in asked { sizes += (try? await ofLoop.get()) ?? [] }
     var kept: [SuspendedSession] = []
     var share = ArchiveShare(sizes: sizes, bytesMax: SessionArchive.bytesMax(memory: AllowedMemory.bytes))
     for mounted in loopContexts.values {
