@@ -172,7 +172,10 @@ extension Accounts {
     if let refusal = try await refusals(of: [row])[0] { throw refusal }
     guard let proof else {
       throw Problem.proofRequired(
-        "A new account needs a proof of work, computed from this challenge.",
+        """
+        A new account needs a proof of work, computed from this challenge. Where an older page or app shows this, reload \
+        or update it.
+        """,
         registrationChallenge(domain, for: network))
     }
     if let id = proofs.take(proof, domain, from: network, now: parley.clock.now) { return id }
