@@ -71,8 +71,8 @@ extension RoomIntent {
     }
   }
 
-  /// Whether a room that owes deliveries takes it all the same: nobody can flood a room with it, and it may end a flood. That is what
-  /// only moderators, admins and owners do (kicks, bans, roles and settings), and the end of a membership.
+  /// Whether a room that owes deliveries takes it all the same: nobody can flood a room with it, and it may end a flood.
+  /// That is what only moderators, admins and owners do (kicks, bans, roles and settings), and the end of a membership.
   var isTakenInDebt: Bool {
     switch self {
     case .roles, .configure: true
