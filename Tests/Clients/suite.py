@@ -13,7 +13,7 @@ import tempfile
 import urllib.error
 from types import SimpleNamespace
 
-from lib.harness import PATIENCE, ROOT, Failure, Server, crashes, expect, free_port
+from lib.harness import BINARY, PATIENCE, ROOT, Failure, Server, crashes, expect, free_port
 from lib.partners import Parley
 from lib.results import CONNECTION, PORT, TIME, Failed, Outcome, Unstable, kind, settle
 from lib.schedule import Schedule, Task
@@ -195,6 +195,17 @@ def benchmark(folder):
     expect(done.returncode == 1 and done.stderr == "e-pgsql cannot be measured: nobody can log in: xload: u0: not-authorized\n", f"{done}")
 
 
+def benchmark_accounts():
+    """A benchmark creates its accounts beside the server that it has started."""
+    with Server() as server:
+        server.start()
+        done = subprocess.run(
+            [ROOT / "Tests/Benchmarks/peers/accounts", "parley", "--users", "2", "--groups", "0", "--dir", os.path.dirname(server.data),
+             "--binary", BINARY], capture_output=True, text=True, timeout=2 * PATIENCE)
+        expect(done.returncode == 0, f"{done}")
+        expect("u1@localhost" in server.command("user", "list"), "the accounts are not there")
+
+
 def run(checks):
     for error, expected in KINDS:
         with checks.check(f"suite: {type(error).__name__}: {str(error).splitlines()[0]} is {expected or 'no matter of the moment'}"):
@@ -227,6 +238,8 @@ def run(checks):
             crashed(folder)
         with checks.check("suite: a benchmark asks for missing drivers, and a server that lets nobody in ends it with the reason"):
             benchmark(folder)
+        with checks.check("suite: a benchmark creates its accounts beside a server"):
+            benchmark_accounts()
         with checks.check("suite: a script that hangs is ended, and its log says where"):
             hangs(folder)
         with checks.check("suite: scripts run beside each other, but not those that need the same or the machine"):
