@@ -111,7 +111,7 @@ package enum Listening {
   package static func reason(_ error: any Error) -> String {
     guard let error = error as? IOError else { return Line.safe("\(error)") }
     switch error.errnoCode {
-    case EADDRINUSE: return "the address is in use"
+    case EADDRINUSE: return "the address is in use; sudo ss -ltnp shows by which process"
     case EADDRNOTAVAIL: return "this machine has no such address"
     case EACCES: return "permission denied; ports below 1024 need CAP_NET_BIND_SERVICE"
     case EAFNOSUPPORT: return "this machine has no IPv6; name an address of IPv4, such as 0.0.0.0"

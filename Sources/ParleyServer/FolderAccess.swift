@@ -63,6 +63,11 @@ extension DataFolder {
     if owner.id == user.id { return "; \(path) belongs to \(user.name), and its mode forbids it: chmod u+rwX \(path)" }
     let giving = givingAway(folder, to: user)
     let runner = SystemUser.owner(of: folder).flatMap { $0.id == user.id ? nil : $0 }
+    // The folder of a service's user stays that user's. That of root may have been created by mistake.
+    if let runner, runner.id != 0 {
+      return "; \(path) belongs to \(owner.name), and this process runs as \(user.name): "
+        + "run it as \(runner.account) (sudo -u \(runner.account))"
+    }
     return "; \(path) belongs to \(owner.name), and this process runs as \(user.name): "
       + (runner.map { "run it as \($0.account) (sudo -u \($0.account)), or \(giving)" } ?? giving)
   }

@@ -1,4 +1,5 @@
 import Basics
+import Glibc
 import Yams
 
 /// Reads the YAML file. Groups nest (`xmpp:` over `port:`) or are written with a dot (`xmpp.port:`).
@@ -15,9 +16,13 @@ enum SettingsFile {
       }
       read(text: text, path: path, into: &settings)
     } catch {
+      let remedy =
+        error.code == EACCES
+        ? "; run this as root or as the server's user, in a folder that it may enter, or name another file with --config"
+        : ""
       settings.errors.append(
         ConfigurationError(
-          key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)"))
+          key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)\(remedy)"))
     }
   }
 

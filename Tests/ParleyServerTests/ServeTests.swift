@@ -138,7 +138,8 @@ import Testing
       #expect(end.status == 1)
       #expect(end.output == "")
       let told = end.errors.split(separator: "\n").filter { $0.hasPrefix("parley: ") }
-      #expect(told == ["parley: port \(port) of 127.0.0.1 (http.port) cannot be opened: the address is in use"])
+      let reason = "the address is in use; sudo ss -ltnp shows by which process"
+      #expect(told == ["parley: port \(port) of 127.0.0.1 (http.port) cannot be opened: \(reason)"])
 
       // The users are made by the start that works.
       let again = try await Served(in: folder)

@@ -51,8 +51,16 @@ import Testing
   @Test func theExampleOfAPublicServerLoads() throws {
     let path = Self.root.appendingPathComponent("conf/parley.minimal.yaml").path
     let settings = try Settings.load(SettingsArguments(file: path), environment: [:], standardFiles: [])
-    #expect(settings.certificate != nil)
+    #expect(settings.certificate == nil)
     #expect(settings.domains.map(\.name) == ["example.org"])
+    // Its lines about a certificate of one's own, without their `#`.
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let lines = text.split(separator: "\n").map { line in
+      line.hasPrefix("# tls:") || line.hasPrefix("#   ") ? line.dropFirst(2) : line
+    }
+    let raw = read(lines.joined(separator: "\n"))
+    #expect(raw.errors == [])
+    #expect(raw.values["tls.key"]?.text == "/etc/parley/privkey.pem")
   }
 
   @Test func everyKeyHasItsVariable() {
