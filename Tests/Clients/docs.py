@@ -80,7 +80,7 @@ SUBSTITUTIONS = {
 # Instead of programs that would change this machine, or take minutes.
 STAND_INS = {
     "sudo": '[ "$1" != -u ] || shift 2; exec "$@"',
-    "sudoedit": 'sed -i "s|: /|: $MACHINE/|" "$1"',  # all there is to edit: the paths, as in SUBSTITUTIONS
+    "sudoedit": 'sed -i -e "s|: /|: $MACHINE/|" -e "/^# tls:\\|^#   /s/^# //" "$1"',  # what there is to edit: paths, as in SUBSTITUTIONS, and the certificate
     "useradd": ':',
     "chgrp": ':',
     "systemctl": '''case "$*" in
@@ -253,7 +253,7 @@ class Installation(Machine):
 
     stand_ins = {
         **{name: text for name, text in STAND_INS.items() if name not in ("useradd", "chgrp")}, "sudo": installed.STAND_INS["sudo"],
-        "sudoedit": ":"}
+        "sudoedit": 'sed -i "/^# tls:\\|^#   /s/^# //" "$1"'}  # the certificate
 
     def __init__(self, **settings):
         super().__init__(**settings)

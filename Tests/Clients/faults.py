@@ -192,7 +192,8 @@ def closed(checks):
         found, mode = os.stat(path), os.stat(path).st_mode & 0o777
         if os.geteuid() == 0:
             os.chown(path, NOBODY, NOBODY)
-            mends = f"chown -R root {server.data}"
+            # A folder of another user is left with that user.
+            mends = "sudo -u nobody" if path == server.data else f"chown -R root {server.data}"
         else:
             os.chmod(path, 0)
             mends = f"chmod u+rwX {path}"
