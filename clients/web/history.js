@@ -488,7 +488,7 @@ export class History {
     this.redraw(false);
     this.markFound(message.key);
     if (!isAnew) element.focus({ preventScroll: true });
-    // The server's first answer replaces what was kept here, and may be without the message. Whoever has gone elsewhere stays there.
+    // The server's first answer replaces the messages kept in the browser and may lack this one; then the jump is repeated, unless the user has scrolled away.
     if (!this.view.isFresh) this.view.fresh.then(() => this.hold === hold && this.jump(messageId, true)).catch(() => {});
   }
 

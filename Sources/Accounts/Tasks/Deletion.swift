@@ -218,7 +218,8 @@ extension Accounts {
     }
   }
 
-  /// Posts what everybody has to be told of. Where a large room takes no more at the moment, it is posted again after a while.
+  /// Posts a change that must reach everybody. A large room that refuses it as too fast gets it again after the time that
+  /// the refusal names.
   private func postSurely(_ intent: Intent, by author: Party) async throws(Problem) {
     while true {
       let wait: Int

@@ -56,8 +56,8 @@ final class AudienceSizes: Sendable {
 }
 
 extension RoomIntent {
-  /// The room whose sessions may all get deliveries of the request, and how many each; `nil` if few get one. Whoever enters is charged for
-  /// leaving as well, so that the end of a connection costs as much as an exit, and is never held back.
+  /// The room to whose sessions the request is delivered, and the deliveries to each of them; `nil` for a request that goes
+  /// to few. An entrance counts twice: it pays for the exit, which is free, as is the end of a connection.
   var spread: (room: RoomReference, times: Int)? {
     switch self {
     case .enter(let room, let entering): return (room, entering.isJoin ? 2 : 1)

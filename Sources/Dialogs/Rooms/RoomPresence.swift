@@ -213,7 +213,8 @@ extension Judge {
   // MARK: App sessions
 
   /// Adds an app session of a member to the occupants: it is present as long as it is connected, without having to
-  /// enter. `step` announces in its presence that the user has become a member. Returns whether everybody is told.
+  /// enter. `step` announces in its presence that the user has become a member. Returns whether the occupants
+  /// were sent that presence.
   @discardableResult
   mutating func come(
     _ onlineSession: OnlineSession, to room: DialogID, step: MemberListStep? = nil
