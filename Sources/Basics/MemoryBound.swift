@@ -48,6 +48,8 @@ public final class MemoryBound: Sendable {
     var next = 0
     /// The most shares that were taken since the last look.
     var peak = 0
+    /// The shares of the holders that were ended since then.
+    var ended = 0
 
     /// Ends a place with all its shares; nil if it has ended already.
     mutating func end(_ number: Int) -> Place? {
@@ -67,7 +69,10 @@ public final class MemoryBound: Sendable {
           if let place = end(number) { ended.append(place) }
           break
         }
-        if let id = admission.ended, let owner = owners[id], let place = end(owner) { ended.append(place) }
+        if let id = admission.ended, let owner = owners[id], let place = end(owner) {
+          self.ended += place.shares.count
+          ended.append(place)
+        }
         // The oldest may have been this one.
         guard places[number] != nil else {
           shares.release(admission.id)
@@ -108,13 +113,12 @@ public final class MemoryBound: Sendable {
   /// The bytes of the shares that are taken.
   public var bytes: Int { state.withLock { $0.shares.count } * Self.shareBytes }
 
-  /// Returns the most bytes that were held since the last call.
-  public func takePeak() -> Int {
-    let peak = state.withLock { state -> Int in
-      defer { state.peak = state.shares.count }
-      return state.peak
+  /// Returns the most bytes that were held since the last call, and those of the holders that were ended since then.
+  public func takePeak() -> (held: Int, ended: Int) {
+    state.withLock { state in
+      defer { (state.peak, state.ended) = (state.shares.count, 0) }
+      return (state.peak * Self.shareBytes, state.ended * Self.shareBytes)
     }
-    return peak * Self.shareBytes
   }
 
   /// Returns a new holder, which holds nothing yet.

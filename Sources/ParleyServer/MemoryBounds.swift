@@ -18,7 +18,7 @@ struct MemoryBounds: Hashable, Sendable {
   /// The bodies of requests of logged-in users.
   var bodies: Int { min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost) }
   /// The output that clients do not read.
-  var unread: Int { min(memory / ServerLimits.heldShare, ServerLimits.unreadBytesMost) }
+  var unread: Int { min(memory / ServerLimits.smallShare, ServerLimits.unreadBytesMost) }
   /// The stanzas that clients have not acknowledged.
   var unacknowledged: Int { min(memory / ServerLimits.smallShare, ServerLimits.unacknowledgedBytesMost) }
   /// The answers that wait for an event.

@@ -57,6 +57,7 @@ public enum Server {
     let beforeSend = settings.beforeSend.map {
       BeforeSendClient(url: $0.url, signer: $0.signer, timeout: $0.timeout, client: outgoing.named)
     }
+    MemoryReturn.prepare()
     // Linux allows 1,024 open files by default.
     let memoryBounds = MemoryBounds(memory: AllowedMemory.bytes, files: OpenFiles.limit ?? 1_024)
     let memory = BoundedMemory(memoryBounds, isByNetwork: settings.boundsByNetwork, metrics: metrics, logger: logger)

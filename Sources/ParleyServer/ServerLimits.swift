@@ -73,15 +73,15 @@ enum ServerLimits {
   static let descriptorsKeptLeast = 64
   static let descriptorsKeptMost = 4_096
   /// Divisors of the memory of the process, for the bound of each kind of memory that clients make the server hold: `heldShare`
-  /// for kinds that strangers can fill and for unread output, `smallShare` for kinds that only logged-in users can fill. With
-  /// the other parts of `MemoryBounds` that is four fifths of the memory of a small machine. `BoundedMemory` has the effects
-  /// of each bound.
+  /// for kinds that strangers can fill, `smallShare` for kinds that only logged-in users can fill. With the other parts of
+  /// `MemoryBounds` that is four fifths of the memory of a small machine. `BoundedMemory` has the effects of each bound.
   static let heldShare = 8
   static let smallShare = 16
-  /// The most bytes of each kind on a large machine, which are what ten thousand honest clients need at once.
+  /// The most bytes of each kind on a large machine, which are what ten thousand honest clients need at once. Unread output begins
+  /// behind the buffers of the sockets, which the system bounds; it grows by doubling, and takes up to twice its bytes for a while.
   static let withoutLoginBytesMost = 256 << 20
   static let bodyBytesMost = 256 << 20
-  static let unreadBytesMost = 512 << 20
+  static let unreadBytesMost = 128 << 20
   static let unacknowledgedBytesMost = 256 << 20
   static let answerBytesMost = 1 << 30
   /// The share of the memory of the posts that wait to be committed; as much may be in the commit that is under way. At the
@@ -94,9 +94,12 @@ enum ServerLimits {
   /// The bytes of an HTTP connection without a login, with TLS. Their number is bounded so that they take no more than the same
   /// share; at the bound the network with the most gives up its oldest.
   static let httpConnectionBytes = 32_768
+  /// The bytes from which on a block of memory is given back to the system when it is freed: more than what a stanza or a
+  /// read of a socket takes, so that no common block costs a call of the system.
+  static let largeBlockBytes = 256 << 10
   /// The interval at which memory may be given back to the system, and the bytes for which it is: for less the work is not
   /// worth it.
-  static let memoryReturnInterval: Duration = .seconds(30)
+  static let memoryReturnInterval: Duration = .seconds(5)
   static let memoryReturnedLeast = 64 << 20
   /// The share of its descriptors that a server may have open before `parley check --network` warns.
   static let descriptorsUsedMost = 0.8

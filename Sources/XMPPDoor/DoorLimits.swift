@@ -42,8 +42,8 @@ enum DoorLimits {
   /// The unread bytes at which a BOSH client is disconnected before its login. Its largest request has 14 KiB.
   static let unreadBytesBeforeLoginMax = 32 * 1024
   /// The bytes that a client takes between two looks, of which there is one every five seconds, to count as one that reads, and the
-  /// time for which it does although it does not take everything. The unread output of all clients has an eighth of the memory that
-  /// the server may use, at most 512 MiB: at that bound the user with the most loses the session that has read nothing for the
+  /// time for which it does although it does not take everything. The unread output of all clients has a sixteenth of the memory
+  /// that the server may use, at most 128 MiB: at that bound the user with the most loses the session that has read nothing for the
   /// longest, so that no user can have others disconnected. The slowest mobile networks take 4 KiB a second, and so all that
   /// may wait for a client in a minute.
   static let readLeast = 20 * 1024

@@ -54,8 +54,8 @@ import Testing
     #expect(bound.bytes == 0)
     holder.hold(Self.share)
     #expect(bound.bytes == 0 && ended.names == [])
-    #expect(bound.takePeak() == 2 * Self.share)
-    #expect(bound.takePeak() == 0)
+    #expect(bound.takePeak() == (2 * Self.share, 0))
+    #expect(bound.takePeak() == (0, 0))
   }
 
   /// Where networks are not distinguished the oldest of all ends.
@@ -68,6 +68,7 @@ import Testing
       return holder
     }
     #expect(ended.names == ["0"] && bound.bytes == 2 * Self.share)
+    #expect(bound.takePeak() == (2 * Self.share, Self.share))
     for holder in holders { holder.release() }
     #expect(bound.bytes == 0)
   }

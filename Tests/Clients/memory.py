@@ -257,7 +257,7 @@ def unread(checks):
                 for number in range(8):
                     client.send(f"<iq type='get' id='{number}'>{node}<items node='urn:example:large'/></pubsub></iq>")
             growth.until("parley_refusals_total", rate="memory")
-            expect(held(server, "unread") <= memory // 8, f"{held(server, 'unread')} bytes are unread")
+            expect(held(server, "unread") <= memory // 16, f"{held(server, 'unread')} bytes are unread")
             juliet.send("<iq type='get' id='still'><ping xmlns='urn:xmpp:ping'/></iq>")
             juliet.stanza(lambda s: s.get("id") == "still", "an answer")
             for client in deaf:
