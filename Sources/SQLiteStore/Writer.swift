@@ -180,7 +180,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   }
 
   func update(_ dialog: Dialog) throws {
-    try connection(.updateDialog, dialog.id, dialog.sequence, dialog.ordinal, dialog.last).run()
+    try connection(.updateDialog, dialog.id, dialog.sequence, dialog.ordinal, dialog.last, dialog.shown).run()
   }
 
   func put(_ mark: Mark, superseded: Position) throws {
@@ -236,7 +236,7 @@ extension Query {
     VALUES (?1, ?2, 0, 0, 0, 0, 0)
     """)
   static let updateDialog = Query(
-    "UPDATE dialogs SET sequence = ?2, ordinal = ?3, last = ?4 WHERE id = ?1")
+    "UPDATE dialogs SET sequence = ?2, ordinal = ?3, last = ?4, shown = ?5 WHERE id = ?1")
   /// It changes a private dialog only: no row of a room.
   fileprivate static let updateOwn = Query(
     """

@@ -283,6 +283,7 @@ import Testing
           VALUES (8, 1, 5, 20, 50, 20), (8, 2, 5, 18, 50, 19), (9, 1, 5, 20, 50, 20), (9, 2, 0, 22, 60, 22);
         UPDATE realms SET rooms = 'rooms.verona.example';
         UPDATE log SET position = 24, time = 60;
+        INSERT INTO entries (dialog, position, flags, ordinal, own) VALUES (7, 24, 4, 0, 0);
         """)
     }
     let store = try folder.open()
@@ -294,6 +295,8 @@ import Testing
       let rooms = [DialogID(7), DialogID(8), DialogID(9), DialogID(10)]
       let creators: [UserID?] = [romeo, juliet, nil, nil]
       #expect(try rooms.map { try writer.room($0)?.creator } == creators)
+      // The place in lists is that of the last entry that is shown; of the first one if none is.
+      #expect(try rooms.map { try writer.room($0)?.shown.number } == [21, 24, 24, 22])
       #expect(try writer.room(externalID: .user(romeo, "x"), in: realm)?.id == DialogID(7))
       #expect(try writer.room(externalID: .user(juliet, "y"), in: realm)?.id == DialogID(8))
       for (user, id) in [(juliet, "x"), (romeo, "y"), (romeo, "z"), (juliet, "z")] {

@@ -56,7 +56,7 @@ import Testing
       var room = room
       room.sequence = 1
       room.ordinal = 1
-      room.last = Position(1)
+      room.end(at: Position(1))
       try writer.updateCounters(of: room)
       try writer.put(Mark(dialog: room.id, user: verona.romeo.id, own: 1), superseded: .zero)
       // Payload, entry, counters, the author's count. Its id is in memory.

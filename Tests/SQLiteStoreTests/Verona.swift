@@ -50,7 +50,7 @@ struct Verona {
     var dialog = dialog
     dialog.sequence = position
     dialog.ordinal = position
-    dialog.last = Position(position)
+    dialog.end(at: Position(position), isShown: true)
     try writer.update(dialog)
     try writer.put(Mark(dialog: dialog.id, user: romeo.id, own: position), superseded: .zero)
   }

@@ -20,7 +20,8 @@ extension StoreConformance {
       var dialog = try scene.write { try scene.dialog(scene.romeo, scene.juliet, $0) }
       dialog.sequence = 5
       dialog.ordinal = 4
-      dialog.last = Position(9)
+      dialog.end(at: Position(8), isShown: true)
+      dialog.end(at: Position(9))
       try scene.write { [dialog] in try $0.update(dialog) }
       let stored = try scene.read { try $0.dialog(dialog.id) }
       try equal(stored, dialog)
@@ -109,20 +110,21 @@ extension StoreConformance {
         let first = try scene.say("to juliet", by: scene.romeo, to: scene.juliet, writer)
         let second = try scene.say("from nurse", by: scene.nurse, to: scene.romeo, writer)
         try scene.say("not romeo's", by: scene.nurse, to: scene.juliet, writer)
-        // A bodiless entry moves the dialog up, and is not its last message.
+        // Neither an entry that is not shown nor a marker moves the dialog up.
         try scene.say(Content(kind: .none), Envelope(), by: scene.juliet, to: scene.romeo, traits: [], writer)
+        try scene.display(first, by: scene.juliet, writer)
         return (first, second)
       }
       let views = try scene.read { try $0.dialogs(of: scene.romeo.id, before: .end, limit: 10) }
-      try equal(views.map { $0.dialog.peer(of: scene.romeo.id) }, [scene.juliet, scene.nurse])
-      try equal(views.map(\.mark.own), [1, 0])
+      try equal(views.map { $0.dialog.peer(of: scene.romeo.id) }, [scene.nurse, scene.juliet])
+      try equal(views.map(\.mark.own), [0, 1])
       try equal(views.map(\.mark.user), [scene.romeo.id, scene.romeo.id])
-      try equal(views.compactMap(\.lastMessage), [first, second])
+      try equal(views.compactMap(\.lastMessage), [second, first])
       let page = try scene.read { try $0.dialogs(of: scene.romeo.id, before: .end, limit: 1) }
       try equal(page.map(\.dialog), [views[0].dialog])
-      let next = try scene.read { try $0.dialogs(of: scene.romeo.id, before: page[0].dialog.last, limit: 1) }
+      let next = try scene.read { try $0.dialogs(of: scene.romeo.id, before: page[0].dialog.shown, limit: 1) }
       try equal(next.map(\.dialog), [views[1].dialog])
-      try equal(try scene.read { try $0.dialogs(of: scene.romeo.id, before: next[0].dialog.last, limit: 1).count }, 0)
+      try equal(try scene.read { try $0.dialogs(of: scene.romeo.id, before: next[0].dialog.shown, limit: 1).count }, 0)
     },
     Case(name: "one's own dialog is listed once it holds a message") { scene in
       try scene.write { try scene.note(.profile(Profile()), by: scene.romeo, $0) }
@@ -135,7 +137,7 @@ extension StoreConformance {
     Case(name: "a dialog without messages is listed without a last message") { scene in
       try scene.write { writer in
         var dialog = try scene.dialog(scene.romeo, scene.juliet, writer)
-        dialog.last = scene.step()
+        dialog.end(at: scene.step())
         let entry = Entry(
           position: dialog.last, time: scene.time, dialog: dialog.id, author: scene.romeo,
           place: .peer(scene.juliet),

@@ -28,7 +28,7 @@ extension StoreConformance {
       }
       try scene.reopen()
       try scene.read { reader in
-        let summaries = try reader.dialogSummaries(of: scene.romeo.id).sorted { $0.last < $1.last }
+        let summaries = try reader.dialogSummaries(of: scene.romeo.id).sorted { $0.shown < $1.shown }
         // The self dialog is not there before it holds a message.
         try equal(summaries.count, 3)
         try equal(summaries.map(\.isRoom), [false, false, true])

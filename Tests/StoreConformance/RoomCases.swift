@@ -173,14 +173,14 @@ extension StoreConformance {
           var other = room
           other.sequence = 99
           other.ordinal = 99
-          other.last = Position(99)
+          other.end(at: Position(99), isShown: true)
           try writer.update(other)
         }
         try equal(try scene.read { try $0.room(room.id) }, room)
       }
       room.sequence = 7
       room.ordinal = 6
-      room.last = Position(8)
+      room.end(at: Position(8))
       try scene.write { [room] writer in
         var other = room
         other.topic = Topic(text: "x", nick: nil, time: .init(milliseconds: 1))

@@ -30,8 +30,9 @@ extension Scene {
   ) throws -> Entry {
     var room = try stored(id, writer)
     let position = step()
-    room.last = position
+    room.end(at: position)
     let fact = try fact(&room)
+    room.end(at: position, isShown: fact.isShown)
     let entry = Entry(
       position: position, time: time, dialog: id, author: author, place: .room(room.name), fact: fact,
       id: self.id(position))

@@ -87,7 +87,7 @@ final class Scene {
     let isShown = content.kind != .none
     if isShown { dialog.sequence += 1 }
     if traits.contains(.counts) { dialog.ordinal += 1 }
-    dialog.last = position
+    dialog.end(at: position, isShown: isShown)
     let message = Message(
       sequence: isShown ? dialog.sequence : 0, content: content, envelope: envelope, traits: traits)
     let entry = Entry(
@@ -114,7 +114,7 @@ final class Scene {
       position: position, time: time, dialog: dialog.id, author: author, place: .peer(peer),
       fact: .message(Self.change(target, kind)), id: id(position))
     try writer.insert(entry, feeds: feeds(author, peer, .archived, isShown: true), key: nil)
-    dialog.last = position
+    dialog.end(at: position)
     try writer.update(dialog)
     return entry
   }
@@ -164,7 +164,7 @@ final class Scene {
     var feeds = [FeedRow(user: reader.id, traits: kept)]
     if told { feeds.append(FeedRow(user: peer.id, traits: kept.union(.inbound))) }
     try writer.insert(entry, feeds: feeds, key: nil)
-    dialog.last = position
+    dialog.end(at: position)
     try writer.update(dialog)
     return entry
   }
@@ -178,7 +178,7 @@ final class Scene {
       position: position, time: time, dialog: dialog.id, author: owner, place: .peer(owner), fact: fact,
       id: id(position))
     try writer.insert(entry, feeds: [FeedRow(user: owner.id, traits: [])], key: nil)
-    dialog.last = position
+    dialog.end(at: position)
     try writer.update(dialog)
     return entry
   }

@@ -293,7 +293,7 @@ extension Scene {
     }
     var dialog = try dialog(author, peer, writer)
     let position = step()
-    dialog.last = position
+    dialog.end(at: position)
     let entry = Entry(
       position: position, time: time, dialog: dialog.id, author: author, place: .peer(peer),
       fact: .message(

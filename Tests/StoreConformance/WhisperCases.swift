@@ -13,7 +13,7 @@ extension Scene {
       ?? writer.insertWhispers(between: author, and: peer, in: room, createdAt: time)
     let position = step()
     dialog.sequence += 1
-    dialog.last = position
+    dialog.end(at: position, isShown: true)
     let message = Message(
       sequence: dialog.sequence, content: Content(kind: .text, text: text),
       envelope: Envelope(fromResource: "r", toResource: target, id: id), traits: [.archived])
@@ -43,7 +43,7 @@ extension StoreConformance {
       try equal([dialog.first, dialog.second], [scene.romeo, scene.juliet])
       var counted = dialog
       counted.sequence = 3
-      counted.last = Position(9)
+      counted.end(at: Position(9))
       try scene.write { [counted] in try $0.update(counted) }
       func check() throws {
         try scene.read { reader in

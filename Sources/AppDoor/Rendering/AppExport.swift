@@ -67,7 +67,7 @@ public struct AppExport: ExportForm {
       let page = try await parley.read { try $0.dialogs(of: .own(user), before: last, limit: Limits.pageMax) }
       places += page.map { Place(dialog: $0.dialog.id, room: nil) }
       guard let next = page.last, page.count == Limits.pageMax else { break }
-      before = next.dialog.last
+      before = next.dialog.shown
     }
     let rooms = try await parley.read { try $0.memberships(of: user.id) }
     places += rooms.map { Place(dialog: $0.room.dialog, room: $0.room) }

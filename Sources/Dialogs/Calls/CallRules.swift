@@ -354,7 +354,7 @@ extension Judge {
     _ change: CallChange, at position: Position, by author: Party, to peer: Party, key: RepeatKey?, _ post: Post
   ) throws {
     let (state, _) = try dialog(of: author, and: peer)
-    state.dialog.last = position
+    state.dialog.end(at: position)
     touch(state)
     let entry = Entry(
       position: position, time: time, dialog: state.dialog.id, author: author, place: .peer(peer), fact: .call(change),

@@ -4,8 +4,8 @@ import Addresses
 public struct DialogSummary: Hashable, Sendable {
   public let dialog: DialogID
   public let isRoom: Bool
-  /// The position of the last entry of any kind.
-  public let last: Position
+  /// The position of the last entry that is shown as a message, or of the first entry.
+  public let shown: Position
   public let unread: Int64
   /// The number of unread messages that mention the user.
   public let mentions: Int64
@@ -14,12 +14,12 @@ public struct DialogSummary: Hashable, Sendable {
   public let settings: DialogSettings
 
   public init(
-    dialog: DialogID, isRoom: Bool, last: Position, unread: Int64, mentions: Int64, displayed: Position,
+    dialog: DialogID, isRoom: Bool, shown: Position, unread: Int64, mentions: Int64, displayed: Position,
     settings: DialogSettings
   ) {
     self.dialog = dialog
     self.isRoom = isRoom
-    self.last = last
+    self.shown = shown
     self.unread = unread
     self.mentions = mentions
     self.displayed = displayed
@@ -98,16 +98,16 @@ extension StoreReader {
     for summary in try dialogSummaries(of: user.id) {
       page.unread += summary.unread
       page.mentions += summary.mentions
-      if summary.last < before, filter.admits(summary) { wanted.append(summary) }
+      if summary.shown < before, filter.admits(summary) { wanted.append(summary) }
     }
-    wanted.sort { $0.last > $1.last }
+    wanted.sort { $0.shown > $1.shown }
     var last: Position?
     for (looks, summary) in wanted.enumerated() {
       if page.views.count == limit || looks == Limits.searchLooksMax {
         page.next = last
         break
       }
-      last = summary.last
+      last = summary.shown
       if let view = try view(of: summary, for: user, filter) { page.views.append(view) }
     }
     return page

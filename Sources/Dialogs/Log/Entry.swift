@@ -365,12 +365,14 @@ public struct Dialog: Hashable, Sendable {
   /// The number of entries so far that count as unread.
   public var ordinal: Int64
   /// The position of the last entry of any kind.
-  public var last: Position
+  public private(set) var last: Position
+  /// The position of the last entry that is shown as a message, or of the first entry: the place in lists.
+  public private(set) var shown: Position
   public let createdAt: Timestamp
 
   public init(
     id: DialogID, kind: Kind, first: Party, second: Party, sequence: Int64 = 0, ordinal: Int64 = 0,
-    last: Position = .zero, createdAt: Timestamp
+    last: Position = .zero, shown: Position = .zero, createdAt: Timestamp
   ) {
     self.id = id
     self.kind = kind
@@ -379,7 +381,14 @@ public struct Dialog: Hashable, Sendable {
     self.sequence = sequence
     self.ordinal = ordinal
     self.last = last
+    self.shown = shown
     self.createdAt = createdAt
+  }
+
+  /// Notes that the entry at a position is the last one.
+  public mutating func end(at position: Position, isShown: Bool = false) {
+    last = position
+    if isShown || shown == .zero { shown = position }
   }
 
   public func peer(of user: UserID) -> Party { first.id == user ? second : first }

@@ -584,7 +584,7 @@ struct Judge {
       position: position, time: time, dialog: state.dialog.id, author: owner, place: .peer(owner), fact: fact,
       id: realms.entryID(position, in: owner.realm), isSemiAnonymous: isSemiAnonymous)
     try writer.insert(entry, feeds: feeds ?? (isInFeed ? FeedRow.rows(of: owner, traits) : []), key: key)
-    state.dialog.last = position
+    state.dialog.end(at: position)
     touch(state)
     return entry
   }
@@ -653,7 +653,7 @@ struct Judge {
       var feeds = [FeedRow(user: post.author.id, traits: [])]
       if peer.id != post.author.id { feeds += FeedRow.rows(of: peer, [.inbound]) }
       try writer.insert(entry, feeds: feeds, key: nil)
-      state.dialog.last = position
+      state.dialog.end(at: position)
       touch(state)
       tell(.entry(entry, author: session(of: post)))
       receipt.entry = entry

@@ -18,7 +18,7 @@ public protocol LogReader {
   func dialog(between a: UserID, and b: UserID) throws -> Dialog?
   /// Returns the dialog of two occupants' private messages in a room, which neither `dialog(_:)` nor any list contains.
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog?
-  /// Returns the user's private dialogs (and the self dialog once it contains a message) with `last` < `before`, newest
+  /// Returns the user's private dialogs (and the self dialog once it contains a message) with `shown` < `before`, newest
   /// first. Rooms are not among them.
   func dialogs(of log: LogAccess, before: Position, limit: Int) throws -> [DialogView]
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?

@@ -127,7 +127,7 @@ extension Judge {
       mark.own += 1
       setMark(mark, in: state)
     }
-    state.dialog.last = position
+    state.dialog.end(at: position, isShown: isShown)
     touch(state)
     let entry = Entry(
       position: position, time: time, dialog: state.dialog.id, author: author, place: place,
@@ -216,7 +216,7 @@ extension Judge {
     let position = nextPosition()
     mark.position = position
     setMark(mark, in: state)
-    state.dialog.last = position
+    state.dialog.end(at: position)
     try writer.put(mark, superseded: superseded)
 
     let asked = try asking(

@@ -130,7 +130,9 @@ public struct Room: Hashable, Sendable {
   /// The number of entries so far that count as unread.
   public var ordinal: Int64
   /// The position of the last entry of any kind.
-  public var last: Position
+  public private(set) var last: Position
+  /// The position of the last entry that is shown as a message, or of the first entry: the place in lists.
+  public private(set) var shown: Position
   /// The number of people with the affiliation watcher or above.
   public var memberCount: Int
   /// The position of the last change of an affiliation: the version of the member list (XEP-0463).
@@ -144,8 +146,8 @@ public struct Room: Hashable, Sendable {
   public init(
     name: RoomName, externalID: String?, creator: UserID? = nil, userExternalID: String? = nil, createdAt: Timestamp,
     settings: RoomSettings, topic: Topic? = nil,
-    sequence: Int64 = 0, ordinal: Int64 = 0, last: Position = .zero, memberCount: Int = 0,
-    version: Position = .zero, isDestroyed: Bool = false, isAddressFree: Bool = false
+    sequence: Int64 = 0, ordinal: Int64 = 0, last: Position = .zero, shown: Position = .zero,
+    memberCount: Int = 0, version: Position = .zero, isDestroyed: Bool = false, isAddressFree: Bool = false
   ) {
     self.name = name
     self.externalID = externalID
@@ -157,10 +159,17 @@ public struct Room: Hashable, Sendable {
     self.sequence = sequence
     self.ordinal = ordinal
     self.last = last
+    self.shown = shown
     self.memberCount = memberCount
     self.version = version
     self.isDestroyed = isDestroyed
     self.isAddressFree = isAddressFree
+  }
+
+  /// Notes that the entry at a position is the last one.
+  public mutating func end(at position: Position, isShown: Bool = false) {
+    last = position
+    if isShown || shown == .zero { shown = position }
   }
 
   public var id: DialogID { name.dialog }

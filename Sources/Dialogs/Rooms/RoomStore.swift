@@ -22,7 +22,7 @@ public protocol RoomReader {
   /// Returns the rooms that are not destroyed in which the user is a member, with the position behind which they follow
   /// each, by room number.
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)]
-  /// Returns a member's view of their rooms with `last` < `before`, newest first.
+  /// Returns a member's view of their rooms with `shown` < `before`, newest first.
   func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView]
   /// Returns rooms of a realm that are not destroyed, by localpart, behind `after`; `listed` returns only public ones;
   /// `matching` is a case-insensitive part of the name, or a prefix of the localpart.

@@ -241,7 +241,7 @@ extension Judge {
     _ fact: Fact, by author: Party, in state: RoomCache.State, feeds: [FeedRow] = [], key: RepeatKey? = nil
   ) throws -> Entry {
     let position = nextPosition()
-    state.room.last = position
+    state.room.end(at: position, isShown: fact.isShown)
     rooms.counted(state)
     let entry = Entry(
       position: position, time: time, dialog: state.room.id, author: author, place: .room(state.room.name),

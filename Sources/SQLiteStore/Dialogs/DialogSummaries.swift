@@ -5,7 +5,7 @@ extension Reader {
   func dialogSummaries(of user: UserID) throws -> [DialogSummary] {
     try connection(.dialogSummaries, user).all { row in
       DialogSummary(
-        dialog: DialogID(row.int(0)), isRoom: row.int(1) == Self.roomKind, last: Position(row.int(2)),
+        dialog: DialogID(row.int(0)), isRoom: row.int(1) == Self.roomKind, shown: Position(row.int(2)),
         unread: row.int(3), mentions: row.int(4), displayed: Position(row.int(5)),
         settings: try Self.settings(row, 6))
     }
@@ -18,12 +18,12 @@ extension Query {
   /// message unread.
   static let dialogSummaries = Query(
     """
-    SELECT s.dialog, s.kind, s.last, s.unread,
+    SELECT s.dialog, s.kind, s.shown, s.unread,
       CASE WHEN s.unread > 0 THEN (
         SELECT count(*) FROM mentions n WHERE n.user = ?1 AND n.dialog = s.dialog AND n.ordinal > s.displayed_ordinal
       ) ELSE 0 END, s.displayed, s.settings
     FROM (
-      SELECT m.dialog, d.kind, d.last,
+      SELECT m.dialog, d.kind, d.shown,
         \(unreadCount) AS unread,
         m.displayed_ordinal, m.displayed, m.settings
       FROM members m CROSS JOIN dialogs d ON d.id = m.dialog

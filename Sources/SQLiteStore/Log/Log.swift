@@ -65,14 +65,14 @@ extension Reader {
     return Dialog(
       id: DialogID(row.int(0)), kind: kind, first: try known(UserID(row.int(2))),
       second: try known(UserID(row.int(3))), sequence: row.int(4), ordinal: row.int(5),
-      last: Position(row.int(6)), createdAt: Timestamp(milliseconds: row.int(7)))
+      last: Position(row.int(6)), shown: Position(row.int(8)), createdAt: Timestamp(milliseconds: row.int(7)))
   }
 
   func dialogs(of log: LogAccess, before: Position, limit: Int) throws -> [DialogView] {
     let user = log.user
     // The list first: reading more while a statement stands on a row would keep its sorted rows in memory.
     let found = try connection(.dialogsOf, user, before, bound(limit)).all {
-      (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 17))
+      (dialog: try dialog($0), mark: mark($0, from: 9, user), settings: try Self.settings($0, 18))
     }
     return try found.map { dialog, mark, settings in
       DialogView(
@@ -206,7 +206,9 @@ extension Query {
   fileprivate static let conversationBehind = Query(
     "SELECT EXISTS (SELECT 1 FROM payloads p WHERE p.position > ?1 AND \(isOfConversation))")
 
-  private static let dialogColumns = "d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created"
+  private static let dialogColumns = """
+    d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created, d.shown
+    """
   /// A member's own count is in the dialog's row, which each message writes anyway; so a message does not write the
   /// members' rows. A room's row has no place for every member's: there the author's row is written.
   static let own = """
@@ -248,12 +250,12 @@ extension Query {
   fileprivate static let dialogsOf = Query(
     """
     SELECT \(dialogColumns), \(markColumns), m.settings FROM (
-      SELECT n.user AS user, n.dialog AS dialog, e.last AS last
+      SELECT n.user AS user, n.dialog AS dialog, e.shown AS shown
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0) AND \(isListed("n"))
-      ORDER BY e.last DESC LIMIT ?3
+      WHERE n.user = ?1 AND e.shown < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0) AND \(isListed("n"))
+      ORDER BY e.shown DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN members m ON m.user = l.user AND m.dialog = l.dialog
-    ORDER BY l.last DESC
+    ORDER BY l.shown DESC
     """)
   fileprivate static let mark = Query(
     "SELECT \(markColumns) FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1 AND m.dialog = ?2")

@@ -43,7 +43,7 @@ extension Reader {
       creator: row.intOrNil(13).map { UserID($0) }, userExternalID: row.textOrNil(14),
       createdAt: Timestamp(milliseconds: row.int(2)), settings: try FactCoding.decode(settings: row.bytes(3)),
       topic: topic, sequence: row.int(7), ordinal: row.int(8), last: Position(row.int(9)),
-      memberCount: Int(row.int(10)), version: Position(row.int(11)), isDestroyed: row.int(12) != 0,
+      shown: Position(row.int(15)), memberCount: Int(row.int(10)), version: Position(row.int(11)), isDestroyed: row.int(12) != 0,
       isAddressFree: row.int(12) == Self.released)
   }
 
@@ -95,8 +95,8 @@ extension Reader {
     // The list first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf, user, before, bound(limit)).all {
       (
-        room: try room($0), member: try member($0, from: 15), mark: mark($0, from: 25, user),
-        settings: try Self.settings($0, 34)
+        room: try room($0), member: try member($0, from: 16), mark: mark($0, from: 26, user),
+        settings: try Self.settings($0, 35)
       )
     }
     return try found.map { room, member, mark, settings in
@@ -172,7 +172,7 @@ extension Writer {
   }
 
   func updateCounters(of room: Room) throws {
-    try connection(.updateDialog, room.id, room.sequence, room.ordinal, room.last).run()
+    try connection(.updateDialog, room.id, room.sequence, room.ordinal, room.last, room.shown).run()
   }
 
   /// Updates a room. When it is destroyed the marks of its members are deleted, and with them everything that is found
@@ -219,7 +219,7 @@ extension Writer {
 extension Query {
   private static let columns = """
     d.id, r.external_id, d.created, r.settings, r.topic, r.topic_nick, r.topic_time, d.sequence, d.ordinal, d.last,
-    r.member_count, r.version, r.destroyed, r.creator, r.user_external_id
+    r.member_count, r.version, r.destroyed, r.creator, r.user_external_id, d.shown
     """
   private static let memberColumns =
     "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version, a.reason, a.kicked, a.nick_registered"
@@ -309,14 +309,14 @@ extension Query {
   fileprivate static let roomsOf = Query(
     """
     SELECT \(columns), \(memberColumns), \(markColumns), m.settings FROM (
-      SELECT n.user AS user, n.dialog AS dialog, e.last AS last
+      SELECT n.user AS user, n.dialog AS dialog, e.shown AS shown
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.last < ?2 AND e.kind = \(Reader.roomKind) AND \(isListed("n"))
-      ORDER BY e.last DESC LIMIT ?3
+      WHERE n.user = ?1 AND e.shown < ?2 AND e.kind = \(Reader.roomKind) AND \(isListed("n"))
+      ORDER BY e.shown DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN rooms r ON r.dialog = l.dialog
       CROSS JOIN affiliations a ON a.room = l.dialog AND a.user = l.user
       CROSS JOIN members m ON m.user = l.user AND m.dialog = l.dialog
-    ORDER BY l.last DESC
+    ORDER BY l.shown DESC
     """)
   fileprivate static let putMember = Query(
     """

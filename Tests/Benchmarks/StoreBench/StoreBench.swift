@@ -146,7 +146,7 @@ final class Bench {
     time = time + .milliseconds(3)
     dialogs[index].sequence += 1
     dialogs[index].ordinal += 1
-    dialogs[index].last = position
+    dialogs[index].end(at: position, isShown: true)
     marks[index][side].own += 1
     let dialog = dialogs[index]
     let message = Message(
