@@ -130,24 +130,24 @@ package struct FileSite: Sendable {
   private func get(_ request: Request, _ context: HTTPContext) async throws -> Response {
     guard let (id, name) = try? Self.place(context) else {
       // The former server may have had the same folder.
-      guard let response = try await former(request) else { throw Self.unknown }
+      guard let response = try await former(request, context) else { throw Self.unknown }
       return response
     }
     guard let file = try await UserFiles(parley).open(id, name: name) else { throw Self.unknown }
-    return try Self.answer(file, to: request)
+    return try Self.answer(file, to: request, context)
   }
 
   /// Answers at the path that a file had at another server; `nil` if no file came from there.
-  private func former(_ request: Request) async throws -> Response? {
+  private func former(_ request: Request, _ context: HTTPContext) async throws -> Response? {
     let file: OpenBlob?
     do throws(Problem) { file = try await UserFiles(parley).open(formerPath: request.uri.path) } catch {
       return try await answered { throw error }
     }
     guard let file else { return nil }
-    return try await answered { try Self.answer(file, to: request) }
+    return try await answered { try Self.answer(file, to: request, context) }
   }
 
-  private static func answer(_ file: OpenBlob, to request: Request) throws -> Response {
+  private static func answer(_ file: OpenBlob, to request: Request, _ context: HTTPContext) throws -> Response {
     let blob = file.blob
     var headers = headers(of: blob)
     if isHeld(blob, by: request) { return Response(status: .notModified, headers: headers) }
@@ -158,12 +158,12 @@ package struct FileSite: Sendable {
       range = ByteRange(request.headers[.range], size: blob.size)
     }
     switch range {
-    case .whole: return Response(status: .ok, headers: headers, body: body(file, 0, blob.size))
+    case .whole: return Response(status: .ok, headers: headers, body: body(file, 0, blob.size, context))
     case .part(let part):
       headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound)/\(blob.size)"
       return Response(
         status: .partialContent, headers: headers,
-        body: body(file, part.lowerBound, part.upperBound - part.lowerBound + 1))
+        body: body(file, part.lowerBound, part.upperBound - part.lowerBound + 1, context))
     case .none:
       throw HTTPRefusal(
         status: 416, code: "range-unsatisfiable", detail: "The file has \(blob.size) bytes.",
@@ -183,18 +183,13 @@ package struct FileSite: Sendable {
     return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 
-  private static func body(_ file: OpenBlob, _ start: Int64, _ count: Int64) -> ResponseBody {
-    ResponseBody(contentLength: Int(count)) { writer in
-      var place = start
-      while place < start + count {
-        let wanted = Int(min(Int64(FileDoorLimits.pieceBytes), start + count - place))
-        let bytes = try await file.read(at: place, count: wanted)
-        // The response is cut off rather than padded, so that the client notices.
-        guard bytes.count == wanted else { throw Problem(.internal, "blob-cut", "The file is shorter than it was.") }
-        try await writer.write(ByteBuffer(bytes: bytes))
-        place += Int64(wanted)
-      }
-      try await writer.finish(nil)
+  private static func body(_ file: OpenBlob, _ start: Int64, _ count: Int64, _ context: HTTPContext) -> ResponseBody {
+    context.body(length: Int(count)) { left in
+      let wanted = min(FileDoorLimits.pieceBytes, left)
+      let bytes = try await file.read(at: start + count - Int64(left), count: wanted)
+      // The response is cut off rather than padded, so that the client notices.
+      guard bytes.count == wanted else { throw Problem(.internal, "blob-cut", "The file is shorter than it was.") }
+      return ByteBuffer(bytes: bytes)
     }
   }
 

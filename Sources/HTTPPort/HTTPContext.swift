@@ -90,6 +90,26 @@ public struct HTTPContext: RequestContext {
     }
   }
 
+  /// Returns a response's body that is read piece by piece, each one when the connection has the one before.
+  ///
+  /// NIO's writer pauses a writer whose connection is full, but hears of that on the event loop only: while the loop is busy, a
+  /// source that is quicker, such as a disk, would put whole files into its queue.
+  ///
+  /// - Parameter piece: Returns the next bytes, at most so many as are left.
+  public func body(length: Int, _ piece: @escaping @Sendable (_ left: Int) async throws -> ByteBuffer) -> ResponseBody {
+    let loop = channel.eventLoop
+    return ResponseBody(contentLength: length) { writer in
+      var left = length
+      while left > 0 {
+        let bytes = try await piece(left)
+        left -= bytes.readableBytes
+        try await writer.write(bytes)
+        try await loop.submit {}.get()
+      }
+      try await writer.finish(nil)
+    }
+  }
+
   /// Returns the response to a request, or a refusal if it is a download for which there is no place.
   ///
   /// The response to another method than GET is always sent: the client has to know what it has changed.

@@ -329,3 +329,44 @@ private func downloads(
     for each in [lost, place] { each.end() }
   }
 }
+
+/// Responses that are read piece by piece.
+@Suite struct PiecewiseBodyTests {
+  /// Takes everything at once, as the queue of NIO's writer does.
+  private struct Queue: ResponseBodyWriter {
+    mutating func write(_ buffer: ByteBuffer) async throws {}
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+  }
+
+  private final class Count: Sendable {
+    let value = Atomic(0)
+  }
+
+  /// While the event loop is busy no more than one piece is read that it does not know of.
+  @Test func aPieceIsReadOnceTheLoopHasTheOneBefore() async throws {
+    let (channel, read) = (NIOAsyncTestingChannel(), Count())
+    let context = HTTPContext(
+      source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
+    let body = context.body(length: 10) { _ in
+      read.value.wrappingAdd(1, ordering: .relaxed)
+      return ByteBuffer(repeating: 0, count: 1)
+    }
+    let written = Task { try await body.write(Queue()) }
+    var turns = 0
+    while read.value.load(ordering: .relaxed) < 10 {
+      #expect(read.value.load(ordering: .relaxed) <= turns + 1)
+      turns += 1
+      await channel.testingEventLoop.run()
+      await Task.yield()
+    }
+    #expect(turns >= 9)
+    let ending = Task {
+      while !Task.isCancelled {
+        await channel.testingEventLoop.run()
+        await Task.yield()
+      }
+    }
+    try await written.value
+    ending.cancel()
+  }
+}
