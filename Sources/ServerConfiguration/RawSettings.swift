@@ -21,6 +21,8 @@ struct RawSettings {
   var domains: [DomainEntry] { entries[Keys.shared.domains.name] ?? [] }
   var components: [DomainEntry] { entries[Keys.shared.components.name] ?? [] }
   var errors: [ConfigurationError] = []
+  /// The last line of each key and each group in the file.
+  var lines: [String: Int] = [:]
 
   /// Sets a value, unless it is a secret on a command line. An empty text unsets it: `PARLEY_TLS_KEY=` is how container
   /// settings express "none".

@@ -29,7 +29,7 @@ enum SettingsFile {
   static func read(text: String, path: String, into settings: inout RawSettings) {
     let root: Node?
     do {
-      root = try Parser(yaml: text).singleRoot()
+      root = try Self.root(of: text)
     } catch {
       settings.errors.append(syntaxError(error, path))
       return
@@ -44,16 +44,70 @@ enum SettingsFile {
     walk(mapping, prefix: "", path: path, into: &settings)
   }
 
+  /// The numbers of the private characters that mark keys: more than any file has keys that are written again.
+  private static let marks: Range<UInt32> = 0xE000..<0xE400
+
+  /// Returns the root of a document; nil if there is none.
+  ///
+  /// The library refuses a document at the first mapping that has a key twice, and names one of the lines. So that all errors
+  /// of the file are reported at once, that key gets a mark here, and `walk` finds both.
+  private static func root(of text: String) throws -> Node? {
+    var text = text
+    for mark in marks.compactMap({ Unicode.Scalar($0) }) {
+      do {
+        return try Parser(yaml: text).singleRoot()
+      } catch YamlError.duplicatedKeysInMapping(_, let context) {
+        text = marked(text, line: context.mark.line, column: context.mark.column, mark)
+      }
+    }
+    return try Parser(yaml: text).singleRoot()
+  }
+
+  /// Returns the text with a mark at the beginning of the key at a place. The library counts characters as `unicodeScalars`
+  /// does, and knows the line breaks of YAML 1.1.
+  private static func marked(_ text: String, line: Int, column: Int, _ mark: Unicode.Scalar) -> String {
+    var scalars = Array(text.unicodeScalars)
+    let breaks: Set<Unicode.Scalar> = ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"]
+    var (current, index) = (1, 0)
+    while current < line, index < scalars.count {
+      let isFirstOfTwo = scalars[index] == "\r" && index + 1 < scalars.count && scalars[index + 1] == "\n"
+      if breaks.contains(scalars[index]), !isFirstOfTwo { current += 1 }
+      index += 1
+    }
+    index = min(index + column - 1, scalars.count)
+    // The mark of a key in quotes is between them.
+    if index < scalars.count, scalars[index] == "\"" || scalars[index] == "'" { index += 1 }
+    scalars.insert(mark, at: index)
+    var marked = String.UnicodeScalarView()
+    marked.append(contentsOf: scalars)
+    return String(marked)
+  }
+
+  /// Returns a key as it is written, without a mark; nil if it is no text.
+  private static func name(of key: Node) -> String? {
+    guard let text = key.scalar?.string else { return nil }
+    guard let first = text.unicodeScalars.first, marks.contains(first.value) else { return text }
+    return String(text.unicodeScalars.dropFirst())
+  }
+
+  /// Returns the error of a key that an earlier line has, too, in a group or with a dot.
+  private static func repeated(_ name: String, _ origin: Origin, after line: Int) -> ConfigurationError {
+    ConfigurationError(key: name, origin: origin, "it is written in line \(line) already")
+  }
+
   private static func walk(
     _ mapping: Node.Mapping, prefix: String, path: String, into settings: inout RawSettings
   ) {
     for (keyNode, value) in mapping {
       let origin = Origin.file(path, line: keyNode.mark?.line)
-      guard let part = keyNode.scalar?.string else {
+      guard let part = Self.name(of: keyNode) else {
         settings.errors.append(ConfigurationError(key: nil, origin: origin, "a key must be plain text"))
         continue
       }
       let name = prefix + part
+      if let line = keyNode.mark?.line, let earlier = settings.lines.updateValue(line, forKey: name) {
+        settings.errors.append(repeated(name, origin, after: earlier))
+      }
       let key = Keys.named(name)
       if case .entries(let fields, let lists, _) = key?.form, let list = value.sequence {
         settings.entries[name] = readEntries(list, name, fields, lists, path: path, into: &settings)
@@ -94,9 +148,13 @@ enum SettingsFile {
       if let scalar = node.scalar {
         entry.fields["name"] = RawSettings.Value(text: scalar.string, origin: origin)
       } else if let mapping = node.mapping {
+        var lines: [String: Int] = [:]
         for (keyNode, value) in mapping {
-          let name = keyNode.scalar?.string ?? ""
+          let name = Self.name(of: keyNode) ?? ""
           let origin = Origin.file(path, line: keyNode.mark?.line)
+          if let line = keyNode.mark?.line, let earlier = lines.updateValue(line, forKey: name) {
+            settings.errors.append(repeated("\(key).\(name)", origin, after: earlier))
+          }
           if !fields.contains(name) {
             let near = Nearest.name(to: name, among: fields)
             settings.errors.append(

@@ -308,7 +308,7 @@ import XMPPDoor
     ("log:\n  level: [a]", "log.level (FILE:2): one value is expected here, not a list"),
     ("log:\n  level: {a: b}", "log.level (FILE:2): one value is expected here, not a map"),
     ("- a", "FILE:1: keys and values are expected here"),
-    ("a: b\na: c", "FILE:1: written twice: a"),
+    ("domain: localhost\ndomain: localhost", "domain (FILE:2): it is written in line 1 already"),
     ("domains:\n  - name: a.example\n    room: b", "domains.room (FILE:3): there is no such key; did you mean rooms?"),
     ("domains:\n  - rooms: b.example", "domains.name (FILE:2): a domain name is expected"),
     (
@@ -346,6 +346,30 @@ import XMPPDoor
   ])
   func errorsInTheFile(yaml: String, expected: String) throws {
     #expect(try errors(yaml) == [expected])
+  }
+
+  /// Each later line is named with the one before, and hides no other error. The key may be in quotes, behind lines that
+  /// end in two characters, in a group or with a dot, and the group may be what is written again.
+  @Test func aKeyThatIsWrittenAgainIsNamedWithBothLines() throws {
+    let yaml = [
+      "domain: two words", "xmpp: {port: 1, tls_prot: 2, \"port\": 3}\r", "tls:\r", "  key: k.pem\r",
+      "domain: localhost", "'tls':", "  'key': /k.pem", "  'key': /l.pem", "  certificate: /c.pem", "log.level: debug",
+      "log:", "  level: loud", "domains:", "  - {name: a.example, rooms: b.example, rooms: c.example}",
+      "domain: localhost",
+    ].joined(separator: "\n")
+    #expect(
+      try errors(yaml) == [
+        "xmpp.tls_prot (FILE:2): there is no such key; did you mean xmpp.tls_port?",
+        "xmpp.port (FILE:2): it is written in line 2 already",
+        "domain (FILE:5): it is written in line 1 already",
+        "tls (FILE:6): it is written in line 3 already",
+        "tls.key (FILE:7): it is written in line 4 already",
+        "tls.key (FILE:8): it is written in line 7 already",
+        "log.level (FILE:12): it is written in line 10 already",
+        "domains.rooms (FILE:14): it is written in line 14 already",
+        "domain (FILE:15): it is written in line 5 already",
+        "log.level = loud (FILE:12): one of trace, debug, info, notice, warning, error, critical is expected",
+      ])
   }
 
   @Test func serversForCallsAndContactsAreListsOfURIs() throws {
