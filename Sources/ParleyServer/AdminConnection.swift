@@ -175,27 +175,28 @@ package final class AdminConnection: Sendable {
     return await isServing(client) ? AdminConnection(.server(client), folder: settings.data) : nil
   }
 
-  /// Returns why the operator should look at addresses that the configuration names. Where no server runs, the data
-  /// folder is read and not changed: neither its lock is taken nor its schema migrated.
+  /// Returns why the operator should look at addresses and domains that the configuration names. Where no server runs, the
+  /// data folder is read and not changed: neither its lock is taken nor its schema migrated.
   package static func doubts(_ settings: Settings) async -> [String] {
-    let names = settings.reservedNames
-    if names.isEmpty { return [] }
+    let (names, domains) = (settings.reservedNames, settings.domains.map(\.name))
+    let checked = names.isEmpty ? "The users in the data folder" : "The accounts of \(keys(names))"
     let file = DataFolder.database(of: settings.data)
     do {
       if let running = await server(settings) {
         let input = CheckNames.Input(
-          names: Dictionary(uniqueKeysWithValues: names.map { ($0.key.description, $0.value) }))
+          names: Dictionary(uniqueKeysWithValues: names.map { ($0.key.description, $0.value) }), domains: domains)
         return try await running.call(CheckNames.self, input)
       }
       if try Files.isMissing(file) {
         return names.map { Accounts.Doubt($0.key, namedBy: $0.value, .missing).text }.sorted()
       }
-      return try SQLiteStore.look(at: file) { try Accounts.doubts(about: names, $0).map(\.text) }
-        ?? [
-          "The accounts of \(keys(names)) were not checked: the data folder is of an earlier release. The next start checks them."
-        ]
+      return try SQLiteStore.look(at: file) {
+        try Accounts.doubts(about: names, $0).map(\.text) + Accounts.unserved(besides: domains, $0)
+      } ?? ["\(checked) were not checked: the data folder is of an earlier release. The next start checks them."]
+    } catch let failure as Files.Failure {
+      return ["\(checked) could not be checked: \(failure.path): \(failure.reason)"]
     } catch {
-      return ["The accounts of \(keys(names)) could not be checked: \(error)"]
+      return ["\(checked) could not be checked: \(error)"]
     }
   }
 

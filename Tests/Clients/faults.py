@@ -156,6 +156,17 @@ def data(checks):
         pathlib.Path(server.folder, "file").write_text("")
         place = os.path.join(server.folder, "file", "backups")
         warned(server, f"cannot write to {place}", settings={"backup__every": "1d", "backup__folder": place})
+    with checks.check("fault: users of a domain that is not served are named by the check, the log and health"), Server() as server:
+        server.start()
+        server.add_users("romeo")
+        server.stop()
+        says = "The data folder has 1 user of localhost, which is not served: it is neither domain (localhots) nor one of domains"
+        warned(server, says, settings={"domain": "localhots"})
+        server.settings["domain"] = "localhots"
+        server.start()
+        server.log.until("a line about it", lambda text: f"warning parley: {says}" in text)
+        expect(says in server.command("health"), "health says nothing")
+        warned(server, says)
     with checks.check("fault: the database is no database"), Server() as server:
         os.mkdir(server.data)
         pathlib.Path(server.data, "parley.db").write_bytes(b"no database at all\n" * 500)

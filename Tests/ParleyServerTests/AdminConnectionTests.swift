@@ -110,6 +110,42 @@ import Testing
     }
   }
 
+  /// A mistake in the domain is found without a server and by one that runs with it, where nobody could log in.
+  @Test func usersOfADomainThatIsNotServedAreNamed() async throws {
+    try await withScratchFolder { folder in
+      let right = try testSettings(folder, ["domain": "chat.example.org"])
+      #expect(await AdminConnection.doubts(right) == [])
+      for name in ["alice", "bob"] {
+        try await opened(right, creating: true) { connection in
+          _ = try await connection.call(
+            AddUser.self, AddUser.Input(jid: "\(name)@chat.example.org", password: "secret words", name: nil))
+        }
+      }
+      #expect(await AdminConnection.doubts(right) == [])
+      let listed = try testSettings(folder, ["domain": "other.example", "domains": "chat.example.org"])
+      #expect(await AdminConnection.doubts(listed) == [])
+
+      let wrong = try testSettings(folder, ["domain": "chat.exmaple.org"])
+      let doubt =
+        "The data folder has 2 users of chat.example.org, which is not served: it is neither domain (chat.exmaple.org) nor "
+        + "one of domains. They cannot log in. Correct domain, or add chat.example.org to domains."
+      #expect(await AdminConnection.doubts(wrong) == [doubt])
+      let core = try Core.open(wrong, openFolder(wrong.data), logger: quiet)
+      let context = AdminContext(accounts: core.accounts, startedAt: core.parley.clock.now)
+      let socket = try await AdminSocket.listen(
+        at: wrong.adminSocket, group: MultiThreadedEventLoopGroup.singleton, context: context, logger: quiet)
+      let ofServer = await AdminConnection.doubts(wrong)
+      let ofOther = await AdminConnection.doubts(right)
+      let status = try await context.perform(ServerStatus.self, Empty())
+      await socket.close()
+      await core.close(quiet)
+      #expect(ofServer == [doubt])
+      // What is checked is the configuration of the check. The domain with the mistake has no users.
+      #expect(ofOther == [])
+      #expect(status.unserved == [doubt] && status.users == 0)
+    }
+  }
+
   /// Opens the data folder for the body alone: the end of the connection's life frees the lock.
   private func opened<Result: Sendable>(
     _ settings: Settings, creating: Bool = false, _ body: (AdminConnection) async throws -> Result

@@ -1,3 +1,4 @@
+import Accounts
 import Backends
 import Basics
 package import Dialogs
@@ -54,13 +55,18 @@ package enum ServerStatus: AdminOperation {
     package let backupFailure: String?
     /// The reason why no program replicates the database (`backup.replicated`).
     package let replicationFailure: String?
+    /// The sentences about domains that have users and are not served; nil if there are none.
+    package let unserved: [String]?
   }
 
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
     let parley = context.parley
     let realms = parley.realms
-    let (users, position) = try await parley.read { reader in
-      (try realms.reduce(0) { $0 + (try reader.userCount(in: $1.id)) }, try reader.head().position.number)
+    let (users, position, unserved) = try await parley.read { reader in
+      (
+        try realms.reduce(0) { $0 + (try reader.userCount(in: $1.id)) }, try reader.head().position.number,
+        try Accounts.unserved(besides: realms.map(\.domain), reader)
+      )
     }
     let counts = parley.hub.counts
     var problem: Problem?
@@ -76,6 +82,6 @@ package enum ServerStatus: AdminOperation {
       webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhookFailures: hooks.failures,
       webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description,
       backupFailure: backup?.failure.map { context.reason($0.explanation, logged: "no backup could be made") },
-      replicationFailure: context.server?.replicationFailure)
+      replicationFailure: context.server?.replicationFailure, unserved: unserved.isEmpty ? nil : unserved)
   }
 }
