@@ -23,6 +23,11 @@ extension Settings {
         "backup.replicated is true, and users' files are in \(data), where Litestream copies the database alone: with "
           + "uploads.store: s3 they are not lost with the machine.")
     }
+    if let replacedData {
+      texts.append(
+        "data is \(replacedData.value) at \(replacedData.origin), but \(Keys.shared.data.environmentName) decides: the data "
+          + "folder is \(data). Let both name one folder, or remove one of them.")
+    }
     texts += addressesWithoutIPv6(Host.hasIPv6)
     if !boundsByNetwork {
       texts.append(

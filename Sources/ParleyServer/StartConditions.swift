@@ -40,8 +40,7 @@ package struct StartConditions {
 
   /// Returns the unit if it starts the server with this configuration.
   private func starting(_ settings: Settings) -> ServiceUnit? {
-    let file = settings.file.map { Self.real($0) }
-    return unit.flatMap { $0.configuration.map(Self.real) == file && file != nil ? $0 : nil }
+    unit.flatMap { $0.starts(settings.file) ? $0 : nil }
   }
 
   /// Whether what the server will be refused is known: a unit says as whom and with what permissions it runs. Without one,
@@ -81,7 +80,7 @@ package struct StartConditions {
   }
 
   /// Returns a path without `.`, `..` and symbolic links; as it is if nothing is there.
-  private static func real(_ path: String) -> String {
+  fileprivate static func real(_ path: String) -> String {
     guard let found = realpath(path, nil) else { return path }
     defer { free(found) }
     return String(cString: found)
@@ -150,6 +149,22 @@ package struct StartConditions {
     var known = Set<String>()
     return paths.compactMap { $0 }.filter { known.insert($0).inserted && Files.exists($0) && !server.may(.read, $0) }
       .map { "\($0) cannot be read by \(server.name), the user of the server." }
+  }
+}
+
+extension Settings {
+  /// Returns the variables that determine the configuration of a command: its own, and those that the installed unit gives
+  /// the server, if that has the same configuration file. Without the latter a command would work on another data folder than
+  /// the server, where it might even make a second one, or check other ports.
+  package static func variables(_ own: [String: String], _ arguments: SettingsArguments) -> [String: String] {
+    variables(own, file: configurationFile(arguments, environment: own), of: ServiceUnit.installed())
+  }
+
+  static func variables(_ own: [String: String], file: String?, of unit: ServiceUnit?) -> [String: String] {
+    guard let unit, unit.starts(file) else { return own }
+    // The file is known already.
+    let given = unit.variables.filter { $0.key.hasPrefix("PARLEY_") && $0.key != fileVariable }
+    return own.merging(given) { mine, _ in mine }
   }
 }
 
@@ -357,6 +372,12 @@ struct ServiceUnit {
       let lines = StartConditions.text(of: file)?.split(separator: "\n").map { String($0.trimmed) } ?? []
       variables.merge(Self.variables(lines)) { $1 }
     }
+  }
+
+  /// Whether it starts the server with this configuration file.
+  func starts(_ file: String?) -> Bool {
+    guard let file, let configuration else { return false }
+    return StartConditions.real(file) == StartConditions.real(configuration)
   }
 
   /// Returns the variables that are assigned; a value has no quotes then.

@@ -16,6 +16,8 @@ struct RawSettings {
   }
 
   private(set) var values: [String: Value] = [:]
+  /// The values of the file that variables have replaced by others.
+  private(set) var replaced: [String: Value] = [:]
   /// The elements of the keys that are lists of maps.
   var entries: [String: [DomainEntry]] = [:]
   var domains: [DomainEntry] { entries[Keys.shared.domains.name] ?? [] }
@@ -48,6 +50,7 @@ struct RawSettings {
     } else if text.isEmpty {
       values[name] = nil
     } else {
+      if case .environment = origin, let written = values[name], written.text != text { replaced[name] = written }
       values[name] = Value(text: text, origin: origin)
     }
   }

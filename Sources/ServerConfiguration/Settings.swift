@@ -81,6 +81,8 @@ public struct Settings: Hashable, Sendable {
   public let domains: [Domain]
   /// The absolute path of the data folder.
   public let data: String
+  /// The data folder of the file where a variable names another one, which decides.
+  package let replacedData: Effective?
   /// The endpoint of XMPP with STARTTLS.
   public let xmpp: Endpoint
   /// The endpoint of XMPP over direct TLS.
@@ -254,9 +256,7 @@ extension Settings {
     _ arguments: SettingsArguments, environment: [String: String], standardFiles: [String]
   ) throws(StartupError) -> Settings {
     var raw = RawSettings()
-    let named = arguments.file ?? environment[RawSettings.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
-    // A folder that this user must not enter may have the file: the defaults in its place would be those of another server.
-    let file = named ?? standardFiles.first { (try? Files.isMissing($0)) != true }
+    let file = configurationFile(arguments, environment, standardFiles)
     if let file { SettingsFile.read(file, into: &raw) }
     raw.read(environment: environment)
     for (key, value, option) in arguments.values { raw.set(key, value, .commandLine(option)) }
@@ -265,6 +265,22 @@ extension Settings {
     let settings = reader.settings(file: file)
     guard reader.errors.isEmpty else { throw StartupError(reader.errors) }
     return settings
+  }
+
+  /// The variable that names the configuration file.
+  package static let fileVariable = RawSettings.fileVariable
+
+  /// Returns the path of the configuration file; nil for none.
+  package static func configurationFile(_ arguments: SettingsArguments, environment: [String: String]) -> String? {
+    configurationFile(arguments, environment, SettingsFile.standardPaths)
+  }
+
+  private static func configurationFile(
+    _ arguments: SettingsArguments, _ environment: [String: String], _ standardFiles: [String]
+  ) -> String? {
+    let named = arguments.file ?? environment[RawSettings.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+    // A folder that this user must not enter may have the file: the defaults in its place would be those of another server.
+    return named ?? standardFiles.first { (try? Files.isMissing($0)) != true }
   }
 }
 
@@ -310,7 +326,7 @@ struct SettingsReader {
     let uploads = self.uploads()
     let settings = Settings(
       domains: domains,
-      data: data,
+      data: data, replacedData: replacedData(by: data),
       xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext, readsProxyHeaders: read(keys.xmppProxyProtocol),
       http: http, https: https,
       servesWebClient: read(keys.webClient),
@@ -406,6 +422,14 @@ struct SettingsReader {
       return count
     }
     return read(keys.threads)
+  }
+
+  private func replacedData(by data: String) -> Settings.Effective? {
+    guard case .environment? = raw.values[keys.data.name]?.origin, let written = raw.replaced[keys.data.name],
+      Files.absolute(written.text) != data
+    else { return nil }
+    return Settings.Effective(
+      key: keys.data.name, value: written.text, origin: written.origin.description, fingerprint: written.text.hashValue)
   }
 
   private mutating func adminSocket(data: String) -> String {

@@ -20,7 +20,14 @@ struct ConfigurationOptions: ParsableArguments {
     help: ArgumentHelp("Sets a key of the configuration that is no secret.", valueName: "key=value"))
   var values: [String] = []
 
-  func settings() throws -> Settings {
+  /// Returns the variables of the configuration.
+  func variables() -> [String: String] {
+    Settings.variables(ProcessInfo.processInfo.environment, SettingsArguments(file: config))
+      .filter { !RemoteOptions.variables.contains($0.key) }
+  }
+
+  /// - Parameter variables: Those of the configuration; nil for those of now.
+  func settings(_ variables: [String: String]? = nil) throws -> Settings {
     var arguments = SettingsArguments(file: config)
     if let data { arguments.values.append(("data", data, "--data")) }
     for value in values {
@@ -29,8 +36,7 @@ struct ConfigurationOptions: ParsableArguments {
       }
       arguments.values.append((String(value[..<equals]), String(value[value.index(after: equals)...]), "--set"))
     }
-    let environment = ProcessInfo.processInfo.environment.filter { !RemoteOptions.variables.contains($0.key) }
-    return try Settings.load(arguments, environment: environment)
+    return try Settings.load(arguments, environment: variables ?? self.variables())
   }
 
   /// Whether the data of this machine is meant.
@@ -110,9 +116,9 @@ struct LocalOptions: ParsableArguments {
   @OptionGroup var configuration: ConfigurationOptions
   @OptionGroup(visibility: .hidden) var remote: RemoteOptions
 
-  func settings() throws -> Settings {
+  func settings(_ variables: [String: String]? = nil) throws -> Settings {
     try remote.refuse(configuration)
-    return try configuration.settings()
+    return try configuration.settings(variables)
   }
 }
 

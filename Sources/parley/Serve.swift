@@ -25,8 +25,11 @@ struct Serve: AsyncParsableCommand {
   var demo: Bool?
 
   func run() async throws {
-    let settings = try options.settings()
     let options = options
-    try await Server.run(settings, demo: demo, reread: { try options.settings() }, greet: { Terminal.print($0) })
+    // A reload does not change the variables of a process.
+    let variables = options.configuration.variables()
+    let settings = try options.settings(variables)
+    try await Server.run(
+      settings, demo: demo, reread: { try options.settings(variables) }, greet: { Terminal.print($0) })
   }
 }

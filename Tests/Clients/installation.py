@@ -167,6 +167,19 @@ say confined
 grep -E '^(Uid|CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/$server/status; id -u parley
 say managed
 "${as_parley[@]}" parley user add alice --generate >/dev/null
+say agreed
+# Without the variables of the unit and of its file, and with another folder in the configuration.
+(
+    unset "${!PARLEY_@}"
+    cp /etc/parley/parley.yaml /tmp/kept
+    sed 's|^data: .*|data: /srv/other|' /tmp/kept >/etc/parley/parley.yaml
+    parley check --print --json
+    parley check | grep PARLEY_DATA >&2
+    parley user add bob --generate >&2
+    (parley init 2>&1 || true) | grep '/var/lib/parley is in use' >&2
+    cat /tmp/kept >/etc/parley/parley.yaml
+    test ! -e /srv/other
+)
 "${as_parley[@]}" parley health >/dev/null
 kill $server; wait $server
 unset "${!PARLEY_@}"
@@ -247,6 +260,8 @@ def package(checks, folder, binary):
         found, parley = dict(re.findall(r"^(\w+):\s*(.*)$", parts["confined"], re.M)), parts["confined"].split()[-1]
         expect(found["Uid"].split() == [parley] * 4 and parley != "0" and (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2"), f"{found}")
         expect({found["CapEff"], found["CapBnd"]} == {f"{1 << 10:016x}"}, f"{found}")
+        agreed = {row["key"]: (row["value"], row["origin"]) for row in json.loads(parts["agreed"])}
+        expect(agreed["data"] == ("/var/lib/parley", "PARLEY_DATA") and agreed["http.port"][1] == "PARLEY_HTTP_PORT", f"{agreed}")
         expect(parts["upgraded"].split() == ["domain:", "mine.example", "600"], shown)
         expect(parts["removed"].split() == ["/etc/parley/parley.yaml", "/var/lib/parley/parley.db"], shown)
         expect(parts["purged"] == "" and "unknown" in parts, shown)

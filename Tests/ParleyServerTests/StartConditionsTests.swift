@@ -329,6 +329,38 @@ import Testing
     }
   }
 
+  /// A command is about the server that the unit starts: its folder, its ports. What the command has itself decides.
+  @Test func commandsHaveTheVariablesOfTheUnit() throws {
+    try withScratchFolder { folder in
+      let settings = try load(folder, "data: \(folder)/c\n")
+      let file = folder + "/default"
+      try Files.write(
+        Array("PARLEY_HTTP_PORT=18080\nPARLEY_CONFIG=/other.yaml\nLANG=C\n".utf8), to: file, mode: 0o644)
+      let own = try unit(
+        folder + "/parley.yaml",
+        "[Service]\nEnvironment=PARLEY_DATA=\(folder)/a PARLEY_DOMAIN=a.example\nEnvironmentFile=\(file)\n")
+      let variables = ["PARLEY_DOMAIN": "b.example", "PATH": "/bin"]
+      let both = variables.merging(["PARLEY_DATA": folder + "/a", "PARLEY_HTTP_PORT": "18080"]) { $1 }
+      #expect(Settings.variables(variables, file: folder + "/./parley.yaml", of: own) == both)
+      #expect(Settings.variables(variables, file: "/etc/parley.yaml", of: own) == variables)
+      #expect(Settings.variables(variables, file: nil, of: own) == variables)
+      #expect(Settings.variables(variables, file: folder + "/parley.yaml", of: nil) == variables)
+
+      // The folder of the file is not silently another one.
+      let replaced =
+        "data is \(folder)/c at \(folder)/parley.yaml:1, but PARLEY_DATA decides: the data folder is \(folder)/a. Let both "
+        + "name one folder, or remove one of them."
+      func shortcomings(_ environment: [String: String]) throws -> [String] {
+        try Settings.load(
+          SettingsArguments(file: folder + "/parley.yaml"), environment: environment, standardFiles: []
+        ).shortcomings
+      }
+      #expect(try shortcomings(both).contains(replaced))
+      #expect(try shortcomings(["PARLEY_DATA": folder + "/c"]) == settings.shortcomings)
+      #expect(!settings.shortcomings.contains { $0.contains("PARLEY_DATA") })
+    }
+  }
+
   /// systemd gives the whole folder to the unit's user if it has another owner or group, and else leaves it as it is.
   @Test func aStateDirectoryOfAnotherOwnerIsInOrder() throws {
     try withScratchFolder { folder in
