@@ -195,7 +195,9 @@ struct CommandContext {
 
 /// The source of a password. It is never an argument, since other users of the machine see those.
 struct PasswordOptions: ParsableArguments {
-  @Flag(name: .customLong("password-stdin"), help: "Reads the password from the first line of standard input.")
+  @Flag(
+    name: .customLong("password-stdin"),
+    help: "Reads the password from the first line of standard input; a terminal is asked without echo.")
   var fromInput = false
 
   @Flag(name: .long, help: "Generates a random password and prints it.")
@@ -208,7 +210,7 @@ struct PasswordOptions: ParsableArguments {
   /// Returns the password, and whether it was generated and has to be shown.
   func password(for user: String) throws -> (text: String, isGenerated: Bool) {
     if generate { return (Passwords.make(), true) }
-    if fromInput {
+    if fromInput, !Terminal.inputIsTerminal {
       guard let line = Terminal.readLine(), !line.isEmpty else {
         throw StartupError("there is no password on standard input", .usage)
       }

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 
-from lib.harness import BINARY, PATIENCE, ROOT, environment, expect, free_port
+from lib.harness import BINARY, PASSWORD, PATIENCE, ROOT, Server, environment, expect, free_port
 from lib.unit import CONFINEMENT, Unit, libraries
 
 # Of the test's package alone: the debug binary is linked to the toolchain's libraries, and nothing is compressed.
@@ -107,6 +107,15 @@ def completing(checks, root):
         start = f"PS1='rea''dy> '; fpath=({completions}/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D\n"
         for keys, whole in [("parley us\t", "parley user "), ("parley user ad\t", "parley user add ")]:
             typed([("[%#] ", start), ("ready> ", keys)], "zsh", "-f", "-i", until=re.escape(whole))
+
+
+def asking(checks):
+    with checks.check("--password-stdin on a terminal asks for the password twice, and does not show it"), Server() as server:
+        server.prepare()
+        shown = typed(
+            [("Password for nina", PASSWORD + "\n"), ("Again: ", PASSWORD + "\n")], str(BINARY.resolve()), "user", "add", "nina",
+            "--password-stdin", "--config", server.configuration, "--data", server.data, until="Added nina@localhost")
+        expect(PASSWORD not in shown, shown)
 
 
 def manual(checks, root):
@@ -277,5 +286,6 @@ def run(checks):
         ask("strip", "-o", str(binary), str(BINARY))
         installing(checks, root, binary)
         completing(checks, root)
+        asking(checks)
         manual(checks, root)
         package(checks, folder, binary)
