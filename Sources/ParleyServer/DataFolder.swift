@@ -82,7 +82,7 @@ public final class DataFolder: Sendable {
         throw StartupError(
           "the data folder \(path) cannot be opened: \(error.reason)" + remedy(error.code, path, in: path))
       }
-      let creating = "; create it as root: sudo install -d -o \(SystemUser.current.account) -m 0700 \(path)"
+      let creating = "; create it as root: \(Self.creating(path, for: SystemUser.current))"
       throw StartupError(
         "the data folder \(path) cannot be created: \(error.reason)" + (error.code == EACCES ? creating : ""))
     }

@@ -55,6 +55,11 @@ extension DataFolder {
     "sudo chown -R \(user.account) \(folder)"
   }
 
+  /// Returns the command that creates a folder for a user.
+  static func creating(_ folder: String, for user: SystemUser) -> String {
+    "sudo install -d -o \(user.account) -m 0700 \(folder)"
+  }
+
   /// Returns what to do about a path in a data folder that is closed to the user of this process, for the end of an error;
   /// nothing if the error has another reason.
   static func remedy(_ code: Int32, _ path: String, in folder: String) -> String {

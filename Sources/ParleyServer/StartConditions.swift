@@ -124,7 +124,10 @@ package struct StartConditions {
     return written.compactMap { key, folder -> String? in
       if unit?.makes(folder, for: server) == true { return nil }
       if let reason = server.obstacle(toWriting: folder, isSelf: isSelf) {
-        return "\(key): \(server.name) cannot write to \(folder): \(reason)."
+        let opening = unit.flatMap { $0.letsWrite(folder) ? nil : "; add ReadWritePaths=\(folder) to \($0.name)" }
+        let isMissing = reason == Files.reason(EACCES) && !Files.exists(folder)
+        return "\(key): \(server.name) cannot write to \(folder): \(reason)" + (opening ?? "")
+          + (isMissing ? "; create it: \(DataFolder.creating(folder, for: server))" : ".")
       }
       if let unit, !unit.letsWrite(folder) {
         return "\(key): \(unit.name) does not let the server write to \(folder): add ReadWritePaths=\(folder) to it."

@@ -193,6 +193,10 @@ def run(checks):
         with checks.check("unit: a backup in the server's own /tmp, which the operator does not see, is no success"):
             printed = parley.type("! parley backup /tmp/mine.db 2>&1; ! parley backup --files /var/tmp/mine 2>&1")
             expect(printed.count("PrivateTmp=") == 2 and not (parley.root / "tmp" / "mine.db").exists(), printed)
+        with checks.check("unit: a backup to a place that is root's alone names the user who writes it, and what creates a folder for them"):
+            printed = parley.type("! parley backup /root/mine.db 2>&1; ! parley backup /var/lib/none/mine.db 2>&1")
+            expect("/root/mine.db cannot be made: permission denied. It is written as parley; name a folder" in printed, printed)
+            expect("create the folder: sudo install -d -o parley -m 0700 /var/lib/none" in printed, printed)
         with checks.check("guide: the server ends well"):
             parley.stop()
             expect(parley.process.returncode == 0, f"status {parley.process.returncode}")

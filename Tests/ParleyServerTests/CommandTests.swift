@@ -190,9 +190,14 @@ import Testing
 
       let again = try await Command.run("backup", "copy.db", in: folder)
       #expect(again.status == 1)
-      #expect(again.lines == ["parley: \(folder)/copy.db is there already."])
+      #expect(again.lines == ["parley: \(folder)/copy.db is there already; name another one, or remove it."])
       let nowhere = try await Command.run("backup", "no/such/copy.db", in: folder)
-      #expect(nowhere.lines == ["parley: \(folder)/no/such/copy.db cannot be made: there is no such file or folder."])
+      let user = SystemUser.current
+      #expect(
+        nowhere.lines == [
+          "parley: \(folder)/no/such/copy.db cannot be made: there is no such file or folder. It is written as "
+            + "\(user.name); create the folder: sudo install -d -o \(user.account) -m 0700 \(folder)/no/such"
+        ])
 
       // A backup restored in the place of another database has the copied data.
       try FileManager.default.createDirectory(atPath: folder + "/other", withIntermediateDirectories: true)

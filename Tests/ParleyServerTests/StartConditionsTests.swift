@@ -312,8 +312,12 @@ import Testing
         return conditions(own, root).doubts(settings)
       }
       func refusals(_ name: String) -> [String] {
-        ["data: nobody cannot write to \(folder)/\(name): permission denied."]
-          + ["backup.folder: nobody cannot write to \(folder)/\(name)/backups: permission denied."]
+        let backups = "\(folder)/\(name)/backups"
+        return [
+          "data: nobody cannot write to \(folder)/\(name): permission denied.",
+          "backup.folder: nobody cannot write to \(backups): permission denied; "
+            + "create it: sudo install -d -o nobody -m 0700 \(backups)",
+        ]
       }
       #expect(try judged("", settings) == refusals("c"))
       let variable = "Environment=\"PARLEY_DATA=\(folder)/a\" OTHER=1\n"

@@ -65,7 +65,7 @@ package struct DataBackup: BackupWriter {
   private func addNow(to path: String, keeping keep: Int) async throws(Problem) -> Backup.Output {
     let folder = BackupFolder(path: path)
     let lock = try await Self.blocking {
-      try Files.makeFolder(path, mode: 0o700)
+      do throws(Files.Failure) { try Files.makeFolder(path, mode: 0o700) } catch { throw Self.refused(error, in: path) }
       return try Lock(path + "/lock")
     }
     defer { lock.release() }
@@ -234,13 +234,31 @@ package struct DataBackup: BackupWriter {
     switch error {
     case let problem as Problem: problem
     case let failure as Files.Failure where failure.code == EEXIST:
-      Problem(.conflict, "file-exists", "\(failure.path) is there already.", field: "path")
-    case let failure as Files.Failure:
-      Problem(.conflict, "file-refused", "\(failure.path) cannot be made: \(failure.reason).", field: "path")
+      Problem(
+        .conflict, "file-exists", "\(failure.path) is there already; name another one, or remove it.", field: "path")
+    case let failure as Files.Failure: refused(failure, in: Self.folder(of: failure.path))
     case let failure as BlobFailure:
       Problem(.internal, "backup-failed", "The backup could not be written.", reason: failure.description)
     default: Problem(.internal, "backup-failed", "The backup could not be written.", reason: "\(error)")
     }
+  }
+
+  /// Returns the error of a file that could not be written. Whoever asks for a backup, often root, may be able to write what
+  /// the server's user may not.
+  ///
+  /// - Parameter folder: The folder that the user must be able to write to.
+  private static func refused(_ failure: Files.Failure, in folder: String) -> Problem {
+    var text = "\(failure.path) cannot be made: \(failure.reason)."
+    if [EACCES, EPERM, EROFS, ENOENT].contains(failure.code) {
+      let user = SystemUser.current
+      text += " It is written as \(user.name)"
+      if failure.code == EROFS { text += ", under systemd only to the folders of ReadWritePaths=" }
+      text +=
+        (try? Files.isMissing(folder)) == true
+        ? "; create the folder: \(DataFolder.creating(folder, for: user))"
+        : "; name a folder that this user may write to."
+    }
+    return Problem(.conflict, "file-refused", text, field: "path")
   }
 
   /// One backup at a time is added to the bucket.
