@@ -20,8 +20,8 @@ struct Check: AsyncParsableCommand {
       the owner of the data folder.
 
       Lines that begin with warning: are about what is no error of the configuration, but will not work here: a certificate \
-      that has expired, is about to, lacks a name or its chain; a machine without IPv6; a limit of open files that is too low. \
-      They do not change the exit status. Lines that begin with remark: are about what is in order for some who connect, such \
+      that has expired, is about to, lacks a name or its chain; a machine without IPv6; a port that another process \
+      has; a limit of open files that is too low. They do not change the exit status. Lines that begin with remark: are about what is in order for some who connect, such \
       as the certificate of a company's own authority.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
@@ -70,7 +70,8 @@ struct Check: AsyncParsableCommand {
       let refusals = settings.refusals
       guard refusals.isEmpty else { throw StartupError(lines: refusals, .usage) }
       let notes =
-        settings.shortcomings + settings.doubts(at: SystemClock.now) + (await AdminConnection.doubts(settings))
+        settings.shortcomings + settings.doubts(at: SystemClock.now) + settings.occupiedPorts
+        + (await AdminConnection.doubts(settings))
       let remarks = settings.remarks
       let count = notes.isEmpty ? "" : notes.count == 1 ? ", with a warning" : ", with \(notes.count) warnings"
       let capacity = settings.capacity

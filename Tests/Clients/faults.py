@@ -66,6 +66,10 @@ def ports(checks):
             holder.bind(("127.0.0.1", port))
             holder.listen()
             refused(server, FAILURE, str(port), name, "in use")
+            warned(server, f"Port {port} of 127.0.0.1 ({name}) cannot be opened: the address is in use")
+    with checks.check("fault: the ports of the server that runs on the data folder are its own"), Server() as server:
+        server.start()
+        expect("cannot be opened" not in server.command("check"), "the check takes the server for another process")
 
 
 def without_ipv6(checks):
