@@ -40,7 +40,10 @@ struct BackupData: AsyncParsableCommand {
   @OptionGroup var options: CommandOptions
 
   func validate() throws {
-    guard (path == nil) == isInBucket else { throw ValidationError("either a path or --s3 is expected") }
+    if path == nil, !isInBucket {
+      throw ValidationError("a path is expected; or --s3, if backup.s3 or uploads.s3 names a bucket")
+    }
+    if path != nil, isInBucket { throw ValidationError("a path and --s3 exclude each other") }
     if list, files { throw ValidationError("--list only shows; leave --files out") }
   }
 

@@ -35,7 +35,11 @@ struct Restore: AsyncParsableCommand {
   @OptionGroup var options: LocalOptions
 
   func validate() throws {
-    if backup == nil, !isInBucket { throw ValidationError("a backup or --s3 is expected") }
+    if backup == nil, !isInBucket {
+      throw ValidationError(
+        "the path of a backup is expected, of which parley backup --list FOLDER shows those in a folder; or --s3, if backup.s3 "
+          + "or uploads.s3 names a bucket")
+    }
   }
 
   func run() async throws {

@@ -207,6 +207,23 @@ import Testing
     }
   }
 
+  /// Nothing that is there is replaced, and what broke off leaves no part that looks like an export.
+  @Test func anExportIsWholeAndNew() async throws {
+    try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
+      _ = try await Command.run("user", "add", "alice@localhost", "--generate", in: folder)
+      let wrong = try await Command.run(
+        "export", "xep0227", "--domain", "none.example", "--output", "all.xml", in: folder)
+      #expect(wrong.status == 1 && !Files.exists(folder + "/all.xml"))
+      let made = try await Command.run("export", "xep0227", "--output", "all.xml", in: folder)
+      #expect(made.status == 0 && made.lines == ["1 user exported."])
+      let again = try await Command.run("export", "xep0227", "--output", "all.xml", in: folder)
+      #expect(again.status == 1)
+      #expect(again.lines == ["parley: all.xml is there already; name another one, or remove it"])
+      #expect(try Files.read(folder + "/all.xml", bytesMax: 1 << 20).isEmpty == false)
+    }
+  }
+
   @Test func importsOfUsersAndContacts() async throws {
     try await withScratchFolder { folder in
       _ = try await Command.run("init", "--no-demo", in: folder)
@@ -282,6 +299,16 @@ import Testing
     (
       ["user", "add", "a", "--password-stdin", "--generate"],
       "parley: --password-stdin and --generate exclude each other. See parley user add --help."
+    ),
+    (
+      ["backup", "--list"],
+      "parley: a path is expected; or --s3, if backup.s3 or uploads.s3 names a bucket. See parley backup --help."
+    ),
+    (["backup", "copy.db", "--s3"], "parley: a path and --s3 exclude each other. See parley backup --help."),
+    (
+      ["restore", "--list"],
+      "parley: the path of a backup is expected, of which parley backup --list FOLDER shows those in a folder; or --s3, if "
+        + "backup.s3 or uploads.s3 names a bucket. See parley restore --help."
     ),
   ])
   func anErrorOfUsageIsOneLine(_ arguments: [String], line: String) async throws {

@@ -38,10 +38,21 @@ struct ExportPortable: AsyncParsableCommand {
     try await options.withData { context in
       let file = try output.map { path in
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw StartupError("\(path) cannot be made: \(Files.reason(errno))") }
+        guard file >= 0 else {
+          let code = errno
+          throw StartupError(
+            code == EEXIST
+              ? "\(path) is there already; name another one, or remove it"
+              : "\(path) cannot be made: \(Files.reason(code))")
+        }
         return file
       }
-      defer { if let file { close(file) } }
+      var isWhole = false
+      defer {
+        if let file { close(file) }
+        // A part would look like an export, and keep the next one from the name.
+        if let output, !isWhole { unlink(output) }
+      }
       var cursor: ExportRecords.Cursor?
       var users = 0
       repeat {
@@ -53,6 +64,7 @@ struct ExportPortable: AsyncParsableCommand {
         if piece.endsUser { users += 1 }
         cursor = piece.next
       } while cursor != nil
+      isWhole = true
       Terminal.note("\(ProgressBar.counted(users, "users")) exported.")
     }
   }
