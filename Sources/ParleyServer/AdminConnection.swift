@@ -176,7 +176,8 @@ package final class AdminConnection: Sendable {
   }
 
   /// Returns why the operator should look at addresses and domains that the configuration names. Where no server runs, the
-  /// data folder is read and not changed: neither its lock is taken nor its schema migrated.
+  /// data folder is read and not changed: neither its lock is taken nor its schema migrated. A folder that cannot be read so is
+  /// a doubt about the addresses only, which somebody has written; the log of the next start names unserved domains.
   package static func doubts(_ settings: Settings) async -> [String] {
     let (names, domains) = (settings.reservedNames, settings.domains.map(\.name))
     let checked = names.isEmpty ? "The users in the data folder" : "The accounts of \(keys(names))"
@@ -190,10 +191,15 @@ package final class AdminConnection: Sendable {
       if try Files.isMissing(file) {
         return names.map { Accounts.Doubt($0.key, namedBy: $0.value, .missing).text }.sorted()
       }
-      return try SQLiteStore.look(at: file) {
+      let found = try SQLiteStore.look(at: file) {
         try Accounts.doubts(about: names, $0).map(\.text) + Accounts.unserved(besides: domains, $0)
-      } ?? ["\(checked) were not checked: the data folder is of an earlier release. The next start checks them."]
+      }
+      if let found { return found }
+      if names.isEmpty { return [] }
+      return ["\(checked) were not checked: the data folder is of an earlier release. The next start checks them."]
     } catch let failure as Files.Failure {
+      // Users who may not enter the folder check the configuration alone.
+      if failure.code == EACCES, names.isEmpty { return [] }
       return ["\(checked) could not be checked: \(failure.path): \(failure.reason)"]
     } catch {
       return ["\(checked) could not be checked: \(error)"]

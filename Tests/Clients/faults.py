@@ -171,6 +171,12 @@ def data(checks):
         server.log.until("a line about it", lambda text: f"warning parley: {says}" in text)
         expect(says in server.command("health"), "health says nothing")
         warned(server, says)
+    with checks.check("fault: a data folder of an earlier release is a warning only about addresses that the configuration names"), Server() as server:
+        server.add_users("romeo")
+        with contextlib.closing(sqlite3.connect(os.path.join(server.data, "parley.db"))) as database, database:
+            database.execute("DELETE FROM grdb_migrations WHERE identifier = (SELECT max(identifier) FROM grdb_migrations)")
+        expect("earlier release" not in server.command("check"), "a warning of every update")
+        warned(server, "The accounts of admins were not checked: the data folder is of an earlier release", settings={"admins": "romeo@localhost"})
     with checks.check("fault: the database is no database"), Server() as server:
         os.mkdir(server.data)
         pathlib.Path(server.data, "parley.db").write_bytes(b"no database at all\n" * 500)
