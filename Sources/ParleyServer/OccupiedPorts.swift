@@ -4,12 +4,14 @@ import NIOCore
 package import ServerConfiguration
 
 extension Settings {
-  /// The warnings of `parley check` about ports that the server cannot open at present, as another process has them. There
-  /// are none if a server runs on the data folder, which has them itself, and if this user may not see whether one does.
-  package var occupiedPorts: [String] {
+  /// Returns the warnings of `parley check` about ports that the server cannot open at present, as another process has them.
+  /// There are none if a server runs on the data folder, which has them itself, and if this user may not see whether one does.
+  package func occupiedPorts() async -> [String] {
     let lock = data + "/lock"
     let isVisible = (try? Files.isMissing(lock)) == true || access(lock, R_OK) == 0
     guard isVisible, DataFolder.server(of: data) == nil else { return [] }
+    // A server whose program has another name, or whose process is in another namespace, is known by its socket only.
+    if await AdminConnection.server(self) != nil { return [] }
     return listeners.compactMap { endpoint, key -> String? in
       // Other checks have said what EACCES and EAFNOSUPPORT mean.
       guard let code = endpoint.obstacle, code == EADDRINUSE || code == EADDRNOTAVAIL else { return nil }

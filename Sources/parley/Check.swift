@@ -70,7 +70,7 @@ struct Check: AsyncParsableCommand {
       let refusals = settings.refusals
       guard refusals.isEmpty else { throw StartupError(lines: refusals, .usage) }
       let notes =
-        settings.shortcomings + settings.doubts(at: SystemClock.now) + settings.occupiedPorts
+        settings.shortcomings + settings.doubts(at: SystemClock.now) + (await settings.occupiedPorts())
         + (await AdminConnection.doubts(settings))
       let remarks = settings.remarks
       let count = notes.isEmpty ? "" : notes.count == 1 ? ", with a warning" : ", with \(notes.count) warnings"

@@ -70,6 +70,12 @@ def ports(checks):
     with checks.check("fault: the ports of the server that runs on the data folder are its own"), Server() as server:
         server.start()
         expect("cannot be opened" not in server.command("check"), "the check takes the server for another process")
+    with checks.check("fault: the ports of a running server whose program has another name are its own"), Server() as server:
+        server.binary = os.path.join(server.folder, "parley-next")
+        os.symlink(BINARY.resolve(), server.binary)
+        server.start()
+        expect(pathlib.Path(f"/proc/{server.process.pid}/comm").read_text() == "parley-next\n", "its name is as usual")
+        expect("cannot be opened" not in server.command("check"), "the check takes the server for another process")
 
 
 def without_ipv6(checks):
