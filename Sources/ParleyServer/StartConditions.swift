@@ -157,10 +157,13 @@ package struct StartConditions {
 
 extension Settings {
   /// Returns the variables that determine the configuration of a command: its own, and those that the installed unit gives
-  /// the server, if that has the same configuration file. Without the latter a command would work on another data folder than
-  /// the server, where it might even make a second one, or check other ports.
+  /// the server, if that has the same program and the same configuration file. Without the latter a command would work on
+  /// another data folder than the server, where it might even make a second one, or check other ports.
   package static func variables(_ own: [String: String], _ arguments: SettingsArguments) -> [String: String] {
-    variables(own, file: configurationFile(arguments, environment: own), of: ServiceUnit.installed())
+    // A program that was built in a checkout is not the unit's, even if it finds the configuration file of the unit: its server
+    // must not be started on the data folder of the installed one.
+    let unit = ServiceUnit.installed().flatMap { $0.runs("/proc/self/exe") ? $0 : nil }
+    return variables(own, file: configurationFile(arguments, environment: own), of: unit)
   }
 
   static func variables(_ own: [String: String], file: String?, of unit: ServiceUnit?) -> [String: String] {
@@ -284,6 +287,8 @@ struct SystemUser {
 /// The parts of a systemd unit that decide what the server may do (systemd.exec(5)).
 struct ServiceUnit {
   let name: String
+  /// The program of `ExecStart=`.
+  private var program: String?
   /// The file after `--config`; nil for none.
   private(set) var configuration: String?
   /// nil for root.
@@ -354,6 +359,8 @@ struct ServiceUnit {
       case "ExecStart":
         let option = words.firstIndex(of: "--config").map { $0 + 1 }
         if let first = words.first?.first, "+!".contains(first) { changesFiles = true }
+        // The prefixes of systemd.service(5), table 2.
+        program = words.first.map { String($0.drop { "@-:+!|".contains($0) }) }
         configuration =
           option.flatMap { $0 < words.count ? words[$0] : nil }
           ?? words.first { $0.hasPrefix("--config=") }.map { String($0.dropFirst("--config=".count)) }
@@ -381,6 +388,11 @@ struct ServiceUnit {
   func starts(_ file: String?) -> Bool {
     guard let file, let configuration else { return false }
     return StartConditions.real(file) == StartConditions.real(configuration)
+  }
+
+  /// Whether it starts this program.
+  func runs(_ program: String) -> Bool {
+    self.program.map { StartConditions.real($0) } == StartConditions.real(program)
   }
 
   /// Returns the variables that are assigned; a value has no quotes then.

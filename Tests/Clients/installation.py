@@ -186,6 +186,9 @@ say agreed
     parley check | grep PARLEY_DATA >&2
     parley user add bob --generate >&2
     (parley init 2>&1 || true) | grep '/var/lib/parley is in use' >&2
+    say built
+    ln /usr/bin/parley /tmp/parley
+    /tmp/parley check --print --json
     cat /tmp/kept >/etc/parley/parley.yaml
     test ! -e /srv/other
 )
@@ -272,6 +275,9 @@ def package(checks, folder, binary):
         expect({found["CapEff"], found["CapBnd"]} == {f"{1 << 10:016x}"}, f"{found}")
         agreed = {row["key"]: (row["value"], row["origin"]) for row in json.loads(parts["agreed"])}
         expect(agreed["data"] == ("/var/lib/parley", "PARLEY_DATA") and agreed["http.port"][1] == "PARLEY_HTTP_PORT", f"{agreed}")
+        # That of a checkout, which is none of the unit.
+        built = {row["key"]: row["value"] for row in json.loads(parts["built"])}
+        expect(built["data"] == "/srv/other" and built["http.port"] != agreed["http.port"][0], f"{built}")
         expect(parts["upgraded"].split() == ["domain:", "mine.example", "600"], shown)
         expect(parts["removed"].split() == ["/etc/parley/parley.yaml", "/var/lib/parley/parley.db"], shown)
         expect(parts["purged"] == "" and "unknown" in parts, shown)

@@ -349,6 +349,8 @@ import Testing
       #expect(Settings.variables(variables, file: "/etc/parley.yaml", of: own) == variables)
       #expect(Settings.variables(variables, file: nil, of: own) == variables)
       #expect(Settings.variables(variables, file: folder + "/parley.yaml", of: nil) == variables)
+      #expect(own.runs("/usr/local/bin/parley") && !own.runs("/proc/self/exe"))
+      #expect(try unit("", "ExecStart=\nExecStart=-@/proc/self/exe parley serve\n").runs("/proc/self/exe"))
 
       // The folder of the file is not silently another one.
       let replaced =
