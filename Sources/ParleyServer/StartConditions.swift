@@ -370,7 +370,12 @@ struct ServiceUnit {
       case "ReadWritePaths":
         writable = words.isEmpty ? [] : writable + words.map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }
       case "StateDirectory": state = words.isEmpty ? [] : state + words.map { "/var/lib/\($0)" }
-      case "Environment": variables = value.isEmpty ? [:] : variables.merging(Self.variables(words)) { $1 }
+      case "Environment":
+        if value.isEmpty { variables = [:] }
+        // A variable whose value has a specifier of systemd.unit(5), which only systemd can replace, is not known.
+        for word in Self.unquoted(value, isList: true) where !word.replacing("%%", with: "").contains("%") {
+          if let (name, text) = Self.assignment(word) { variables[name] = text.replacing("%%", with: "%") }
+        }
       case "EnvironmentFile":
         let file = value.hasPrefix("-") ? String(value.dropFirst()) : String(value)
         variableFiles = file.isEmpty ? [] : variableFiles + [file]
@@ -379,8 +384,10 @@ struct ServiceUnit {
     }
     if capabilities.contains("CAP_DAC_") { changesFiles = true }
     for file in variableFiles {
-      let lines = StartConditions.text(of: file)?.split(separator: "\n").map { String($0.trimmed) } ?? []
-      variables.merge(Self.variables(lines)) { $1 }
+      for line in StartConditions.text(of: file)?.split(separator: "\n") ?? [] {
+        guard let (name, text) = Self.assignment(line.trimmed) else { continue }
+        variables[name] = Self.unquoted(text, isList: false).first ?? ""
+      }
     }
   }
 
@@ -395,15 +402,39 @@ struct ServiceUnit {
     self.program.map { StartConditions.real($0) } == StartConditions.real(program)
   }
 
-  /// Returns the variables that are assigned; a value has no quotes then.
-  private static func variables(_ assignments: [String]) -> [String: String] {
-    func unquoted(_ text: Substring) -> String { String(text).filter { !"\"'".contains($0) } }
-    var found: [String: String] = [:]
-    for assignment in assignments where !assignment.hasPrefix("#") {
-      guard let equals = assignment.firstIndex(of: "=") else { continue }
-      found[unquoted(assignment[..<equals])] = unquoted(assignment[assignment.index(after: equals)...])
+  /// Returns the two sides of an assignment; nil for a comment, or for a text without one.
+  private static func assignment(_ text: String) -> (name: String, value: String)? {
+    guard let equals = text.firstIndex(of: "="), !"#;".contains(text[text.startIndex]) else { return nil }
+    return (text[..<equals].trimmed, text[text.index(after: equals)...].trimmed)
+  }
+
+  /// Returns the items of a list that blanks separate, or the one value of a line, without the quotes around them. In a line
+  /// these stand at the beginning of the value only (systemd.syntax(7), Quoting; systemd.exec(5), `EnvironmentFile=`).
+  private static func unquoted(_ text: String, isList: Bool) -> [String] {
+    var items: [String] = []
+    var item: String?
+    var quote: Character?
+    var isEscaped = false
+    for character in text {
+      if isEscaped {
+        item = (item ?? "") + String(character)
+        isEscaped = false
+      } else if character == "\\", quote != "'" {
+        isEscaped = true
+      } else if character == quote {
+        quote = nil
+      } else if quote == nil, isList || item == nil, character == "\"" || character == "'" {
+        quote = character
+        item = item ?? ""
+      } else if quote == nil, isList, character.isWhitespace {
+        if let item { items.append(item) }
+        item = nil
+      } else {
+        item = (item ?? "") + String(character)
+      }
     }
-    return found
+    if let item { items.append(item) }
+    return items
   }
 
   /// The user as whom the server runs, with the groups that the unit names; nil if the machine has no such user.

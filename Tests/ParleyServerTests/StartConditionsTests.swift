@@ -367,6 +367,26 @@ import Testing
     }
   }
 
+  /// A value that is read otherwise than systemd reads it would be another configuration than the server's.
+  @Test func variablesOfTheUnitAreReadAsSystemdReadsThem() throws {
+    try withScratchFolder { folder in
+      let lines = [
+        "; PARLEY_A=a", "#PARLEY_B=b", #"PARLEY_C = "a \"b\" c" "#, #"PARLEY_D='a\b'"#, "PARLEY_E=it's \"e\"",
+        #"PARLEY_F=a\\b"#, "PARLEY_G=", "PARLEY_H",
+      ]
+      try Files.write(Array(lines.joined(separator: "\n").utf8), to: folder + "/default", mode: 0o644)
+      let unit = ServiceUnit([
+        #"Environment="PARLEY_I=a@x, b@x" 'PARLEY_J="j"'  PARLEY_K="k k" PARLEY_L=%S/l PARLEY_M=5%%"#,
+        "EnvironmentFile=\(folder)/default",
+      ])
+      #expect(
+        unit.variables == [
+          "PARLEY_C": #"a "b" c"#, "PARLEY_D": #"a\b"#, "PARLEY_E": "it's \"e\"", "PARLEY_F": #"a\b"#, "PARLEY_G": "",
+          "PARLEY_I": "a@x, b@x", "PARLEY_J": #""j""#, "PARLEY_K": "k k", "PARLEY_M": "5%",
+        ])
+    }
+  }
+
   /// systemd gives the whole folder to the unit's user if it has another owner or group, and else leaves it as it is.
   @Test func aStateDirectoryOfAnotherOwnerIsInOrder() throws {
     try withScratchFolder { folder in
