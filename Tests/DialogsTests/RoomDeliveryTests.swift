@@ -92,6 +92,76 @@ import Testing
     #expect(another != nil && another?.code != "deliveries-too-fast")
   }
 
+  /// So can those who retract what others have said, or take somebody's voice by the app, also right after they have spoken.
+  @Test func aFloodedRoomTakesRetractionsByModerators() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let (owner, admin, member) = (sessions[0], sessions[20], sessions[21])
+    let drafts = [(admin, Affiliation.admin), (member, Affiliation.member)].map {
+      MemberDraft(address: $0.0.party.address, affiliation: $0.1)
+    }
+    try await stage.act(.members(.address(room.address), drafts), by: owner)
+    var said: [Entry] = []
+    for session in sessions[1...9] {
+      said.append(try #require(try await stage.say("flood", in: room, by: session).entry))
+    }
+    /// As XMPP clients (XEP-0425) and the app ask for it.
+    func retraction(of entry: Entry, _ kind: Reference.Kind = .moderation(reason: nil)) -> RoomIntent {
+      .say(
+        .address(room.address),
+        RoomMessageDraft(
+          content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp], key: nil,
+          reference: ReferenceDraft(kind: kind, target: .entry(entry.id))))
+    }
+    try await stage.act(retraction(of: said[0]), by: admin)
+    try await stage.affiliate(member.party, .watcher, in: room, by: admin.party)
+    // The admin does not wait for the room.
+    #expect(budget(admin, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+    let refused = try await problem { try await stage.say("stop", in: room, by: owner) }
+    #expect(refused?.code == "deliveries-too-fast")
+    let now = stage.clock.now
+    #expect(throws: Problem.self) { try budget(owner, on: stage).take(messages: 1, now: now) }
+    #expect(throws: Problem.self) { try budget(owner, on: stage).take(now: now) }
+    try budget(owner, on: stage).take(now: now, waitsForRooms: false)
+    try await stage.act(retraction(of: said[1]), by: owner.party)
+    for entry in said[0...1] {
+      let retracted = try await stage.parley.read { try $0.entry(entry.position, in: .server(room.dialog, .rules)) }
+      #expect(retracted?.state?.retraction?.isModeration == true)
+    }
+    #expect(try await stage.member(member.party, of: room)?.affiliation == .watcher)
+    // What everybody may do waits: the retraction of one's own message, another nick, and what only looks like a retraction.
+    let own = try await problem {
+      try await stage.act(retraction(of: said[2], .retraction(reason: nil)), by: sessions[3])
+    }
+    #expect(own?.code == "deliveries-too-fast")
+    let nick = MemberDraft(address: member.party.address, affiliation: Affiliation.watcher, nick: "another")
+    let renamed = try await problem { try await stage.act(.members(.address(room.address), [nick]), by: member) }
+    #expect(renamed?.code == "deliveries-too-fast")
+    let foreign = try await problem { try await stage.act(retraction(of: said[2]), by: sessions[4]) }
+    #expect(foreign?.code == "message-foreign")
+  }
+
+  /// Their own share is all that a moderator elsewhere waits for.
+  @Test func aModeratorElsewhereDoesNotWaitForAFloodedRoom() async throws {
+    let stage = try Stage(sending: slow)
+    stage.parley.hub.setFederation(FederationTests.Service(refusing: [], rooms: .open))
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let realm = stage.parley.federatedRealm(of: stage.parley.realms[0].id).id
+    let mercutio = Party(remote: try BareJID("mercutio@mantua.example"), realm: realm)
+    let known = try #require(
+      try await stage.act(.introduce(.address(room.address), password: nil), by: mercutio).value as? Party)
+    let session = RecordingSession(known)
+    try await stage.enter(room, session, "mercutio")
+    try await stage.role("mercutio", .moderator, in: room, by: sessions[0])
+    for flooder in sessions[1...12] { try await stage.say("flood", in: room, by: flooder) }
+    for _ in 0..<2 {
+      let refused = try await problem { try await stage.say("stop", in: room, by: session) }
+      #expect(refused?.code == "deliveries-too-fast")
+    }
+    try await stage.role(sessions[5].party.name, .none, in: room, by: session)
+    #expect(try await !stage.nicks(room, for: sessions[0].party).contains(sessions[5].party.name))
+  }
+
   /// Who may not speak there cannot use up what its people may cause.
   @Test func whatARoomRefusesIsNotOfItsShare() async throws {
     let stage = try Stage(sending: slow)

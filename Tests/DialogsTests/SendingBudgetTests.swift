@@ -215,6 +215,7 @@ import Testing
     let waiting = budgets.budget(of: sixth, from: nil, now: time(0))
     #expect(waiting.charge(stanzas: 1, bytes: 0, now: time(0)) == .milliseconds(500))
     #expect(throws: Problem.self) { try waiting.take(messages: 1, now: time(499)) }
+    try waiting.take(bytes: 1, now: time(499), waitsForRooms: false)
     #expect(waiting.mayHoldInput(now: time(501)))
     #expect(waiting.charge(stanzas: 1, bytes: 0, now: time(501)) == nil)
     // A clock that is set back makes nobody wait for long.

@@ -55,7 +55,8 @@ extension AppDoor {
       try limiters.others.take(user.id, now: now, telling: rates)
       // A request that changes a room may cause deliveries to all of its sessions.
       if operation.method != .get {
-        try parley.sending.budget(of: user, from: address, now: now).take(now: now, telling: rates)
+        try parley.sending.budget(of: user, from: address, now: now)
+          .take(now: now, telling: rates, waitsForRooms: false)
       }
     }
     var input = try await OperationInput(
@@ -65,7 +66,8 @@ extension AppDoor {
     if !operation.takesBytes, input.length > 0, let user = caller?.user {
       // A body may come slowly: the time at its beginning would give the user the seconds since then once more.
       let now = parley.clock.now
-      try parley.sending.budget(of: user, from: address, now: now).take(bytes: input.length, now: now, telling: rates)
+      try parley.sending.budget(of: user, from: address, now: now)
+        .take(bytes: input.length, now: now, telling: rates, waitsForRooms: operation.rate == .messages)
     }
     if operation.streams {
       // A reconnecting client sends this header, which overrides the URL (WHATWG HTML 9.2.3).

@@ -233,20 +233,24 @@ public final class Parley: Sendable {
     let budget = sending.budget(ofAuthor: post.author, from: post.peer, in: realmTable, now: now)
     // Joins have a pace of their own.
     let isJoin = if case .room(.enter(_, let entering)) = post.intent { entering.isJoin } else { false }
+    // What the room takes in debt does not wait for it either: a moderator may have to do it again and again.
+    let isTakenInDebt = if case .room(let intent) = post.intent { intent.isTakenInDebt } else { false }
     var room: SendingBudget?
     if let address, !isJoin, !budget.isUnlimited, !sending.isUnlimited(post.author, in: realmTable) {
       room = sending.budget(of: SendingAccount.room(address), now: now)
     }
     guard post.author.realm.isRemote, post.behalf == nil, !sending.isUnlimited(post.author, in: realmTable) else {
       // Only users wait for a room: others than its people would, if a domain or a component did.
-      if let room, case .user = budget.account { budget.wait(for: room, now: now) }
+      if let room, !isTakenInDebt, case .user = budget.account { budget.wait(for: room, now: now) }
       return Post(post, charge: DeliveryCharge(count, to: budget, in: room, now: now))
     }
     let own = sending.budget(of: SendingAccount.user(post.author), now: now)
     if !isJoin {
-      do throws(Problem) { try own.take(now: now) } catch { return Post(post, .refused(error)) }
+      do throws(Problem) { try own.take(now: now, waitsForRooms: !isTakenInDebt) } catch {
+        return Post(post, .refused(error))
+      }
     }
-    if let room { own.wait(for: room, now: now) }
+    if let room, !isTakenInDebt { own.wait(for: room, now: now) }
     return Post(post, charge: DeliveryCharge(count, to: budget, own, in: room, now: now))
   }
 

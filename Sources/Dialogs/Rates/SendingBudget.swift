@@ -314,15 +314,18 @@ public final class SendingBudget: Sendable {
 
   /// Takes what a request sends, or refuses it. It refuses everything while the account is in debt for deliveries.
   ///
-  /// - Parameter log: the log that reports the rate's state to the client; a socket has none.
+  /// - Parameters:
+  ///   - log: the log that reports the rate's state to the client; a socket has none.
+  ///   - waitsForRooms: whether it is refused while the account waits for a room. Requests of the app that are no messages
+  ///     are not: they may be those of a moderator who has just spoken in a flooded room. The room refuses the others.
   /// - Throws: `.tooFast`; then nothing is charged.
   public func take(
-    messages: Int = 0, bytes: Int = 0, now: Timestamp, telling log: RateLog? = nil
+    messages: Int = 0, bytes: Int = 0, now: Timestamp, telling log: RateLog? = nil, waitsForRooms: Bool = true
   ) throws(Problem) {
     if isUnlimited { return }
     let found: (ofMessages: Int?, ofBytes: Int?, ofDeliveries: Int?, status: RateLimitStatus?)
     found = state.withLock { state in
-      let ofRoom = state.wait(now: now)
+      let ofRoom = waitsForRooms ? state.wait(now: now) : Duration.zero
       let ofDeliveries =
         state.deliveries.wait(rates.deliveries, count: 0, now: now)
         ?? (ofRoom > .zero ? Int(ofRoom.components.seconds) + 1 : nil)

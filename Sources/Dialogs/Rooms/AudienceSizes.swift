@@ -72,11 +72,15 @@ extension RoomIntent {
   }
 
   /// Whether a room that owes deliveries takes it all the same: nobody can flood a room with it, and it may end a flood.
-  /// That is what only moderators, admins and owners do (kicks, bans, roles and settings), and the end of a membership.
+  /// That is what only moderators, admins and owners do (kicks, bans, retractions of others' messages, roles and settings),
+  /// and the end of a membership. A watcher is a member without voice, which apps use in place of a role. Members may change
+  /// their own nicks as often as they like.
   var isTakenInDebt: Bool {
     switch self {
     case .roles, .configure: true
-    case .members(_, let drafts): drafts.allSatisfy { ($0.affiliation ?? .owner) <= Affiliation.none }
+    case .members(_, let drafts):
+      drafts.allSatisfy { ($0.affiliation ?? .owner) <= Affiliation.watcher && $0.nick == nil }
+    case .say(_, let draft): if case .moderation? = draft.reference?.kind { true } else { false }
     default: false
     }
   }
