@@ -73,9 +73,12 @@ public enum Limits {
   static let fanOutMin = 64
   /// Deliveries of fan-outs between which a lane serves others: a millisecond, or a few over TLS.
   static let laneSlice = 256
-  /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. Further
-  /// ones are made at once, while others wait. A stop makes all that wait first, in a second, or three over TLS.
+  /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. What
+  /// goes to rooms beyond that waits as one item for all sessions of a room. Other deliveries, such as presences for a user's
+  /// contacts, are made at once, while others wait. A stop makes all that wait first, in a second, or three over TLS.
   static let laneWaitingMax = 262_144
+  /// Deliveries into which such items are taken apart between two slices: a millisecond.
+  static let laneTakenApartMax = 8_192
   /// Bytes of messages of one user that are stored in a day, without files: a million messages, of which the row alone
   /// counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC) ends.
   public static let sendingDayBytes: Int64 = 268_435_456

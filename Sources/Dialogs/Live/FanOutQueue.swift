@@ -75,6 +75,7 @@ struct FIFO<Element: Sendable>: Sendable {
   private var next = 0
 
   var isEmpty: Bool { next == elements.count }
+  var first: Element? { isEmpty ? nil : elements[next] }
 
   mutating func append(_ element: Element) { elements.append(element) }
 

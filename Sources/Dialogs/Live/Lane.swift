@@ -7,59 +7,85 @@ import Synchronization
 ///     let lane = Lane { body in loop.execute(body) }
 ///
 /// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, are delivered in slices
-/// (`FanOutQueue`). Between two slices the lane does its other work.
+/// (`LaneQueue`). Between two slices the lane does its other work.
 public final class Lane: Sendable {
-  /// A delivery, or several, with the fan-out that it belongs to; `nil` if it belongs to none, or to a small one.
+  /// A delivery, or several.
   enum Item: Sendable {
+    /// A delivery with the fan-out that it belongs to; `nil` if it belongs to none, or to a small one.
     case one(any LiveSession, Delivery, of: FanOut?)
-    /// A delivery of its own for each, or none.
-    case many([Audiences.Recipient], of: FanOut?, @Sendable (Audiences.Recipient) -> Delivery?)
+    case many(Spread)
 
     var count: Int {
       switch self {
       case .one: 1
-      case .many(let recipients, _, _): recipients.count
+      case .many(let spread): spread.recipients.count
       }
     }
 
     func deliver() {
       switch self {
       case .one(let session, let delivery, _): session.receive(delivery)
-      case .many(let recipients, _, let make):
-        for recipient in recipients {
-          if let delivery = make(recipient) { recipient.session.receive(delivery) }
-        }
+      case .many(let spread): spread.deliver { $0.receive($1) }
       }
     }
 
     func batchEnded() {
       switch self {
       case .one(let session, _, _): session.batchEnded()
-      case .many(let recipients, _, _): for recipient in recipients { recipient.session.batchEnded() }
+      case .many(let spread): for recipient in spread.recipients { recipient.session.batchEnded() }
+      }
+    }
+  }
+
+  /// A delivery of its own for each of a room's recipients on this lane, or none.
+  struct Spread: Sendable {
+    let room: DialogID
+    /// Whether so many hear the room that its deliveries are a fan-out.
+    let isLarge: Bool
+    let recipients: [Audiences.Recipient]
+    /// The number of this set of recipients (`Audiences.RecipientSet.edition`).
+    let edition: UInt64
+    let make: @Sendable (Audiences.Recipient) -> Delivery?
+
+    var fanOut: FanOut? { isLarge ? .room(room) : nil }
+
+    /// Makes the deliveries; called once.
+    func deliver(_ take: (any LiveSession, Delivery) -> Void) {
+      for recipient in recipients {
+        if let delivery = make(recipient) { take(recipient.session, delivery) }
       }
     }
   }
 
   private struct FanOuts {
-    var queue = FanOutQueue<any LiveSession, Delivery>()
+    var queue: LaneQueue
     /// Whether a slice is being delivered or scheduled.
     var isServed = false
   }
 
   private let mailbox = Mutex<[Item]>([])
   // A lock of its own, which the threads that deliver do not wait for.
-  private let fanOuts = Mutex(FanOuts())
+  private let fanOuts: Mutex<FanOuts>
   private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let pause: @Sendable (@escaping @Sendable () -> Void) -> Void
 
   /// Creates a lane. `schedule` runs its argument on the lane, soon; `pause` does so after everything that the lane has to
   /// do by then, such as reading sockets.
-  public init(
+  public convenience init(
     schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
+    self.init(
+      schedule: schedule, pause: pause, waitingMax: Limits.laneWaitingMax, takenApartMax: Limits.laneTakenApartMax)
+  }
+
+  init(
+    schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, waitingMax: Int, takenApartMax: Int
+  ) {
     self.schedule = schedule
     self.pause = pause
+    fanOuts = Mutex(FanOuts(queue: LaneQueue(waitingMax: waitingMax, takenApartMax: takenApartMax)))
   }
 
   /// Creates a lane that has nothing but deliveries to do.
@@ -84,11 +110,18 @@ public final class Lane: Sendable {
     deliver([.one(session, delivery, of: nil)])
   }
 
-  /// Delivers everything that waits, at once; called on the lane when its sessions are about to end. That is no more than
-  /// `Limits.laneWaitingMax`, and what arrives meanwhile: some seconds of a stop.
+  /// Delivers everything that waits, at once; called on the lane when its sessions are about to end.
   public func finish() {
     drain()
-    deliver(fanOuts.withLock { $0.queue.take(.max, leaving: 0) })
+    while true {
+      let (items, turns, isLast): ([Item], [LaneQueue.Turn], Bool) = fanOuts.withLock { fanOuts in
+        let (items, turns) = fanOuts.queue.next(.max)
+        return (items, turns, fanOuts.queue.isEmpty)
+      }
+      deliverNow(items)
+      deliver(turns)
+      if isLast { return }
+    }
   }
 
   private func drain() {
@@ -101,46 +134,18 @@ public final class Lane: Sendable {
     var count = 0
     for item in arrived { count += item.count }
     if count <= Limits.laneSlice, fanOuts.withLock({ $0.queue.isEmpty }) { return deliverNow(arrived) }
-    var rest = arrived[...]
-    while !rest.isEmpty {
-      // Only as many arrived items as may wait are taken apart into deliveries.
-      let (items, excess): ([Item], [FanOutQueue<any LiveSession, Delivery>.Turn]) = fanOuts.withLock { fanOuts in
-        var items: [Item] = []
-        while fanOuts.queue.count <= Limits.laneWaitingMax, let item = rest.popFirst() {
-          Self.add(item, to: &fanOuts.queue, orTo: &items)
-        }
-        return (items, fanOuts.queue.take(0, leaving: Limits.laneWaitingMax))
-      }
-      // An item that need not wait came before those that wait for the same session.
-      deliverNow(items)
-      deliver(excess)
-    }
-    let begins = fanOuts.withLock { fanOuts in
+    let (items, excess, begins): ([Item], [LaneQueue.Turn], Bool) = fanOuts.withLock { fanOuts in
+      var items: [Item] = []
+      for item in arrived { fanOuts.queue.add(item, orTo: &items) }
+      let excess = fanOuts.queue.takeExcess()
       let begins = !fanOuts.isServed && !fanOuts.queue.isEmpty
       if begins { fanOuts.isServed = true }
-      return begins
+      return (items, excess, begins)
     }
+    // An item that need not wait came before those that wait for the same session.
+    deliverNow(items)
+    deliver(excess)
     if begins { serve() }
-  }
-
-  /// Adds an item to what waits, or to the items that need not wait.
-  private static func add(
-    _ item: Item, to queue: inout FanOutQueue<any LiveSession, Delivery>, orTo items: inout [Item]
-  ) {
-    switch item {
-    // A session that has ended drops what is still delivered to it.
-    case .one(_, .signal(.closed(let reason), _), _) where reason.isAtOnce: items.append(item)
-    case .one(let session, let delivery, let fanOut):
-      if !queue.add(delivery, to: session, session.id, of: fanOut) { items.append(item) }
-    case .many(let recipients, let fanOut, let make):
-      for recipient in recipients {
-        guard let delivery = make(recipient) else { continue }
-        let session = recipient.session
-        if !queue.add(delivery, to: session, session.id, of: fanOut) {
-          items.append(.one(session, delivery, of: nil))
-        }
-      }
-    }
   }
 
   private func deliverNow(_ items: [Item]) {
@@ -152,16 +157,17 @@ public final class Lane: Sendable {
 
   /// Delivers a slice of the fan-outs. The next one follows after a pause.
   private func serve() {
-    let (turns, goesOn) = fanOuts.withLock { fanOuts in
-      let turns = fanOuts.queue.take(Limits.laneSlice, leaving: Limits.laneWaitingMax)
+    let (items, turns, goesOn): ([Item], [LaneQueue.Turn], Bool) = fanOuts.withLock { fanOuts in
+      let (items, turns) = fanOuts.queue.next(Limits.laneSlice)
       fanOuts.isServed = !fanOuts.queue.isEmpty
-      return (turns, fanOuts.isServed)
+      return (items, turns, fanOuts.isServed)
     }
+    deliverNow(items)
     deliver(turns)
     if goesOn { pause { self.serve() } }
   }
 
-  private func deliver(_ turns: [FanOutQueue<any LiveSession, Delivery>.Turn]) {
+  private func deliver(_ turns: [LaneQueue.Turn]) {
     for turn in turns {
       turn.target.receive(turn.first)
       for delivery in turn.rest { turn.target.receive(delivery) }

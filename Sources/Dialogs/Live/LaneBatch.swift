@@ -33,9 +33,10 @@ struct LaneBatch {
     _ room: DialogID, to recipients: Audiences.RecipientSet, of count: Int,
     _ make: @escaping @Sendable (Audiences.Recipient) -> Delivery?
   ) {
-    let fanOut: FanOut? = count >= Limits.fanOutMin ? .room(room) : nil
-    for (lane, recipients) in recipients.lanes where !recipients.isEmpty {
-      add(.many(recipients, of: fanOut, make), on: lane)
+    for (lane, here) in recipients.lanes where !here.isEmpty {
+      let spread = Lane.Spread(
+        room: room, isLarge: count >= Limits.fanOutMin, recipients: here, edition: recipients.edition, make: make)
+      add(.many(spread), on: lane)
     }
   }
 

@@ -400,8 +400,13 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         return .signal(.occupant(presence), form)
       }
     case .shown(let presence, let sessions, let own):
-      for session in sessions {
-        lanes.add(.signal(.occupant(presence), own ? .roomOwn : presence.showsAddress ? .roomOpen : .room), to: session)
+      // The end of a room shows each occupant their own presence.
+      let room = presence.room.dialog
+      lanes.spread(.room(room), to: audiences.audience(of: room)?.count ?? 0) { lanes in
+        for session in sessions {
+          lanes.add(
+            .signal(.occupant(presence), own ? .roomOwn : presence.showsAddress ? .roomOpen : .room), to: session)
+        }
       }
     case .notice(let notice, let showsAddresses, let moderatorsOnly):
       guard let audience = audiences.audience(of: notice.room.dialog) else { return }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The recipients of a room's messages: sessions of occupants, and app sessions of members who follow the room. The
 /// audiences change only with the committer's effects, in the order of the log, so that an entry reaches exactly those
 /// who were present when it was committed. Confined to the committer's thread.
@@ -19,6 +21,9 @@ struct Audiences {
   /// two and of five thousand.
   struct RecipientSet {
     private(set) var lanes: [(lane: Lane, recipients: [Recipient])] = []
+    /// A number that changes when a session comes or goes; no two sets have the same.
+    private(set) var edition: UInt64 = 0
+    private static let editions = Atomic<UInt64>(0)
     private var places: [SessionID: (lane: Int, index: Int)] = [:]
 
     var count: Int { places.count }
@@ -35,11 +40,13 @@ struct Audiences {
       let place = known ?? lanes.count - 1
       places[recipient.session.id] = (place, lanes[place].recipients.count)
       lanes[place].recipients.append(recipient)
+      edition = Self.editions.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
     @discardableResult
     mutating func remove(_ session: SessionID) -> Recipient? {
       guard let place = places.removeValue(forKey: session) else { return nil }
+      edition = Self.editions.wrappingAdd(1, ordering: .relaxed).newValue
       let last = lanes[place.lane].recipients.count - 1
       lanes[place.lane].recipients.swapAt(place.index, last)
       let gone = lanes[place.lane].recipients.removeLast()
