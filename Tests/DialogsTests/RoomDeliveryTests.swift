@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import DialogsFixtures
+import Synchronization
 import Testing
 
 @testable import Dialogs
@@ -433,6 +434,60 @@ import Testing
     let (room, sessions) = try await largeRoom(of: 3, on: stage)
     for number in 0..<200 { try await stage.enter(room, sessions[0], "nick\(number)", isJoin: false) }
     #expect(try await stage.nicks(room, for: sessions[1].party).contains("nick199"))
+  }
+
+  /// The end of a room shows each occupant their own presence alone; together these are many.
+  @Test func theEndOfALargeRoomIsDeliveredInSlices() async throws {
+    final class Pauses: Sendable {
+      private let bodies = Mutex<[@Sendable () -> Void]>([])
+      var count: Int { bodies.withLock { $0.count } }
+      func add(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
+      func end() {
+        let taken = bodies.withLock { bodies in
+          defer { bodies = [] }
+          return bodies
+        }
+        for body in taken { body() }
+      }
+    }
+    final class Ends: Sendable {
+      private let number = Mutex(0)
+      var count: Int { number.withLock { $0 } }
+      func add() { number.withLock { $0 += 1 } }
+    }
+    final class Member: LiveSession {
+      let id = SessionID(.random(in: .min ... .max))
+      let party: Party
+      let lane: Lane
+      private let ends: Ends
+      init(_ party: Party, _ lane: Lane, _ ends: Ends) {
+        self.party = party
+        self.lane = lane
+        self.ends = ends
+      }
+      func receive(_ delivery: Delivery) {
+        if case .signal(.occupant(let presence), _) = delivery, presence.destroyed != nil { ends.add() }
+      }
+      func batchEnded() {}
+    }
+    let stage = try Stage()
+    let owner = try await stage.user("owner")
+    let room = try await stage.room(by: owner, .open)
+    let (pauses, ends) = (Pauses(), Ends())
+    let lane = Lane(schedule: { $0() }, pause: { pauses.add($0) })
+    for party in try await stage.crowd(400) {
+      let presence = Presence(from: party, resource: "r", availability: .online, time: stage.clock.now)
+      let entering = Entering(
+        session: Member(party, lane, ends), nick: party.name, password: nil, presence: presence, isJoin: true)
+      try await stage.act(.enter(.address(room.address), entering), by: party)
+    }
+    while pauses.count > 0 { pauses.end() }
+    try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: owner)
+    // A slice, and the last ones, whom a small room has lost.
+    #expect(ends.count == Limits.laneSlice + Limits.fanOutMin - 1)
+    #expect(pauses.count == 1)
+    while pauses.count > 0 { pauses.end() }
+    #expect(ends.count == 400)
   }
 
   /// A batch that fails is judged again; each entrance counts once.
