@@ -77,6 +77,11 @@ public enum Limits {
   /// goes to rooms beyond that waits as one item for all sessions of a room. Other deliveries, such as presences for a user's
   /// contacts, are made at once, while others wait. A stop makes all that wait first, in a second, or three over TLS.
   static let laneWaitingMax = 262_144
+  /// Deliveries of such items, over all lanes: a second's on a machine with one core, with little memory, since each item is
+  /// for thousands of sessions. Beyond that a room with more than an equal share of them takes no further posts
+  /// (`deliveries-too-fast`), and those who post there wait, as for a room in debt. Exceeded by one post of each room, by what
+  /// a room takes in debt, and by entrances.
+  static let fanOutLoadMax = 262_144
   /// Deliveries into which such items are taken apart between two slices: a millisecond.
   static let laneTakenApartMax = 8_192
   /// Bytes of messages of one user that are stored in a day, without files: a million messages, of which the row alone

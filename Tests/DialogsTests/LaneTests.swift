@@ -69,13 +69,14 @@ import Testing
   private func delivery(_ token: UInt64) -> Delivery { .outcome(token: token, .failure(.storage)) }
 
   private func spread(
-    _ token: UInt64, to sessions: [Listener], in room: DialogID = DialogID(1), except left: SessionID? = nil
+    _ token: UInt64, to sessions: [Listener], in room: DialogID = DialogID(1), except left: SessionID? = nil,
+    counting load: FanOutLoad? = nil
   ) {
     var hearing = Audiences.RecipientSet()
     for session in sessions {
       hearing.put(Audiences.Recipient(session: session, user: session.party.id, seesAddresses: false))
     }
-    var batch = LaneBatch()
+    var batch = LaneBatch(load)
     batch.spread(room, to: hearing, of: sessions.count) { [delivery = delivery(token)] recipient in
       recipient.session.id == left ? nil : delivery
     }
@@ -214,6 +215,24 @@ import Testing
       let tokens = (number <= 256 ? 2 : 1)...10
       #expect(own == tokens.map { "\(number): \($0)" } + further)
     }
+  }
+
+  @Test func whatIsNotTakenApartIsCounted() {
+    let (loop, notes, load) = (Loop(), Notes(), FanOutLoad())
+    let lane = loop.lane(waitingMax: 1_000, takenApartMax: 600)
+    let sessions = (1...600).map { Listener($0, lane, notes) }
+    for token: UInt64 in 1...4 { spread(token, to: sessions, counting: load) }
+    spread(5, to: Array(sessions.prefix(10)), counting: load)
+    #expect(load.total == 4 * 600)
+    loop.run()
+    #expect(load.total == 3 * 600)
+    while loop.pauses > 0 { loop.endPauses() }
+    #expect(load.total == 0)
+    // A slice is delivered at once.
+    spread(6, to: Array(sessions.prefix(Limits.fanOutMin)), counting: load)
+    #expect(load.total == Limits.fanOutMin)
+    loop.run()
+    #expect(load.total == 0)
   }
 
   /// Whatever arrives, and however large it is: nothing is lost, and nothing overtakes what is for the same session.

@@ -71,6 +71,33 @@ import Testing
     try await stage.say("goes on", in: room, by: sessions[14])
   }
 
+  /// Many who flood many rooms, each within all bounds, hold up these rooms alone.
+  @Test func manyInManyRoomsHoldUpOnlyThese() async throws {
+    let stage = try Stage()
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let (hall, others) = try await largeRoom(of: Limits.fanOutMin, on: stage, "hall")
+    let load = stage.parley.registries.fanOutLoad
+    #expect(load.total == 0)
+    // As if the event loops had not come to so many deliveries yet.
+    load.add(Limits.fanOutLoadMax, of: room.dialog)
+    try await stage.say("one", in: room, by: sessions[1])
+    #expect(load.total == Limits.fanOutLoadMax)
+    load.add(1, of: room.dialog)
+    let refused = try await problem { try await stage.say("two", in: room, by: sessions[1]) }
+    #expect(refused?.code == "deliveries-too-fast" && refused?.retryAfter == 1)
+    #expect(budget(sessions[1], on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(500))
+    try await stage.say("calm", in: hall, by: others[1])
+    #expect(others[2].effects().contains(.said("calm", .room)))
+    // Those who look after the room are not held up, and it is listed.
+    try await stage.role(sessions[1].party.name, .none, in: room, by: sessions[0])
+    let bound = stage.parley.sending.bound(now: stage.clock.now).map(\.account)
+    #expect(bound.contains(.room(room.address)))
+    load.add(-Limits.fanOutLoadMax - 1, of: room.dialog)
+    #expect(load.total == 0)
+    try await stage.say("three", in: room, by: sessions[2])
+    #expect(load.total == 0)
+  }
+
   /// Those who look after a room can end a flood, and whoever leaves is not kept.
   @Test func aFloodedRoomTakesKicksBansAndSettings() async throws {
     let stage = try Stage(sending: slow)

@@ -104,7 +104,11 @@ extension Judge {
     else { return settle(post) }
     var large = audienceSizes.large(.dialog(scheduled.dialog))
     do {
-      if let large { try checkDeliveries(of: scheduled.author, in: large.address) }
+      if let large {
+        let load = RoomLoad(load: fanOutLoad, room: large.dialog)
+        try checkDeliveries(of: scheduled.author, in: large.address, load)
+        load.expect(large.count * max(1, scheduled.content.attachments.count))
+      }
       let said = try say(scheduled)
       try change(&scheduled, .sent, message: said, by: post)
       try writer.removeScheduled(id, of: post.author.id)
@@ -131,10 +135,10 @@ extension Judge {
   }
 
   /// Refuses a message to a large room while its author or the room owes deliveries: many messages may be due at once.
-  private func checkDeliveries(of author: Party, in room: BareJID) throws(Problem) {
+  private func checkDeliveries(of author: Party, in room: BareJID, _ load: RoomLoad) throws(Problem) {
     if sending.isUnlimited(author, in: realms) { return }
     try sending.budget(of: author, from: nil, now: now).take(now: now)
-    try sending.budget(of: SendingAccount.room(room), now: now).checkRoom(now: now)
+    try sending.budget(of: SendingAccount.room(room), now: now).checkRoom(isHeldUp: load.isBeyondShare, now: now)
   }
 
   /// Sends a scheduled message by the rules of an app's message.

@@ -45,12 +45,15 @@ public final class Lane: Sendable {
     let recipients: [Audiences.Recipient]
     /// The number of this set of recipients (`Audiences.RecipientSet.edition`).
     let edition: UInt64
+    /// Counts the deliveries of a large room while they wait.
+    let load: FanOutLoad?
     let make: @Sendable (Audiences.Recipient) -> Delivery?
 
     var fanOut: FanOut? { isLarge ? .room(room) : nil }
 
     /// Makes the deliveries; called once.
     func deliver(_ take: (any LiveSession, Delivery) -> Void) {
+      load?.add(-recipients.count, of: room)
       for recipient in recipients {
         if let delivery = make(recipient) { take(recipient.session, delivery) }
       }

@@ -5,6 +5,10 @@ struct LaneBatch {
   private var fanOut: FanOut?
   /// The deliveries of fan-outs so far.
   private(set) var fanOutCount = 0
+  private let load: FanOutLoad?
+
+  /// - Parameter load: counts the deliveries of large rooms until they are taken apart.
+  init(_ load: FanOutLoad? = nil) { self.load = load }
 
   mutating func add(_ delivery: Delivery, to session: any LiveSession) {
     if fanOut != nil { fanOutCount += 1 }
@@ -33,9 +37,12 @@ struct LaneBatch {
     _ room: DialogID, to recipients: Audiences.RecipientSet, of count: Int,
     _ make: @escaping @Sendable (Audiences.Recipient) -> Delivery?
   ) {
+    let isLarge = count >= Limits.fanOutMin
     for (lane, here) in recipients.lanes where !here.isEmpty {
+      if isLarge { load?.add(here.count, of: room) }
       let spread = Lane.Spread(
-        room: room, isLarge: count >= Limits.fanOutMin, recipients: here, edition: recipients.edition, make: make)
+        room: room, isLarge: isLarge, recipients: here, edition: recipients.edition, load: isLarge ? load : nil,
+        make: make)
       add(.many(spread), on: lane)
     }
   }

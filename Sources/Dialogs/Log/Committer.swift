@@ -131,7 +131,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   /// Sends the effects of a commit, in the order of the log. Sessions come first: a caller that waits for a post finds
   /// its deliveries sent.
   private func tell(_ effects: [Effect]) {
-    var lanes = LaneBatch()
+    var lanes = LaneBatch(registries.fanOutLoad)
     var waiting: [() -> Void] = []
     var isTaken = true
     // The further entries of the next settled post, if it is a message with several files.
@@ -180,7 +180,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .signal(.shown(let presence, let address), _, _, _):
         // It is sent after the entries before it.
         lanes.send()
-        lanes = LaneBatch()
+        lanes = LaneBatch(registries.fanOutLoad)
         isTaken = hub.present(presence, to: address)
       case .signal(let signal, let session, let party, let target):
         isTaken = hub.route(signal, from: session, party: party, to: target, into: &lanes)
@@ -194,12 +194,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         hub.rename(party, in: groups, version: version, into: &lanes)
       case .contactGroupPresences(let change, let cause):
         lanes.send()
-        lanes = LaneBatch()
+        lanes = LaneBatch(registries.fanOutLoad)
         hub.showPresences(change, by: cause, time: judge.time)
       case .presence(let user, let viewer, let available):
         // Presences are sent after the entries that caused them.
         lanes.send()
-        lanes = LaneBatch()
+        lanes = LaneBatch(registries.fanOutLoad)
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
       case .room(let effects): tell(effects, into: &lanes)
       case .node(let event, let contactSnapshot): hub.route(event, contactSnapshot: contactSnapshot, into: &lanes)

@@ -28,6 +28,7 @@ struct Judge {
   let metrics: Metrics
   let sending: SendingBudgets
   let audienceSizes: AudienceSizes
+  let fanOutLoad: FanOutLoad
   private(set) var head: Position
   /// The time of what is judged: now, or the time of a message of the past while it is imported.
   private(set) var time: Timestamp
@@ -112,6 +113,7 @@ struct Judge {
     metrics = registries.metrics
     sending = registries.sending
     audienceSizes = registries.audienceSizes
+    fanOutLoad = registries.fanOutLoad
     privileges = hub.privileges
     pubsub = PubsubServices(options, realms.all, registries.administrators)
     callRinging = options.callRinging
@@ -195,6 +197,7 @@ struct Judge {
     sharedContacts = [:]
     strangers.rollBack()
     forwardedReports.rollBack()
+    fanOutLoad.batchEnded()
   }
 
   mutating func take() -> [Effect] {
@@ -209,6 +212,7 @@ struct Judge {
     sharedContacts.removeAll(keepingCapacity: true)
     strangers.settled()
     forwardedReports.settled()
+    fanOutLoad.batchEnded()
     defer { effects = [] }
     return effects
   }

@@ -63,6 +63,7 @@ extension Parley {
     public let traces: Traces?
     public let sending: SendingBudgets
     let audienceSizes = AudienceSizes()
+    let fanOutLoad = FanOutLoad()
     let announcements: AnnouncementCache
     let contactGroups: ContactGroupRegistry
     package let guests: GuestRegistry

@@ -219,12 +219,12 @@ public final class Parley: Sendable {
   /// of all users of the domain, whose streams would be read more slowly.
   private func charged(_ post: Post) -> Post {
     let count: Int
-    var address: BareJID?
+    var place: (address: BareJID, load: RoomLoad)?
     switch post.intent {
     case .room(let intent):
       guard let spread = intent.spread, let large = registries.audienceSizes.large(spread.room) else { return post }
       count = large.count * spread.times
-      address = large.address
+      place = (large.address, RoomLoad(load: registries.fanOutLoad, room: large.dialog))
     case .node(_, at: .none), .profile: count = hub.contactSnapshot(of: post.author.id)?.subscribers.count ?? 0
     default: return post
     }
@@ -235,14 +235,16 @@ public final class Parley: Sendable {
     let isJoin = if case .room(.enter(_, let entering)) = post.intent { entering.isJoin } else { false }
     // What the room takes in debt does not wait for it either: a moderator may have to do it again and again.
     let isTakenInDebt = if case .room(let intent) = post.intent { intent.isTakenInDebt } else { false }
-    var room: SendingBudget?
-    if let address, !isJoin, !budget.isUnlimited, !sending.isUnlimited(post.author, in: realmTable) {
-      room = sending.budget(of: SendingAccount.room(address), now: now)
+    var room: (budget: SendingBudget, load: RoomLoad)?
+    if let place, !isJoin, !budget.isUnlimited, !sending.isUnlimited(post.author, in: realmTable) {
+      room = (sending.budget(of: SendingAccount.room(place.address), now: now), place.load)
     }
     guard post.author.realm.isRemote, post.behalf == nil, !sending.isUnlimited(post.author, in: realmTable) else {
       // Only users wait for a room: others than its people would, if a domain or a component did.
-      if let room, !isTakenInDebt, case .user = budget.account { budget.wait(for: room, now: now) }
-      return Post(post, charge: DeliveryCharge(count, to: budget, in: room, now: now))
+      if let room, !isTakenInDebt, case .user = budget.account {
+        budget.wait(for: room.budget, isHeldUp: room.load.isBeyondShare, now: now)
+      }
+      return Post(post, charge: DeliveryCharge(count, to: budget, in: room?.budget, room?.load, now: now))
     }
     let own = sending.budget(of: SendingAccount.user(post.author), now: now)
     if !isJoin {
@@ -250,8 +252,8 @@ public final class Parley: Sendable {
         return Post(post, .refused(error))
       }
     }
-    if let room, !isTakenInDebt { own.wait(for: room, now: now) }
-    return Post(post, charge: DeliveryCharge(count, to: budget, own, in: room, now: now))
+    if let room, !isTakenInDebt { own.wait(for: room.budget, isHeldUp: room.load.isBeyondShare, now: now) }
+    return Post(post, charge: DeliveryCharge(count, to: budget, own, in: room?.budget, room?.load, now: now))
   }
 
   private func queue(_ post: Post, isFromBackend: Bool) -> Bool {

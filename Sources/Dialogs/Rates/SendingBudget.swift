@@ -124,21 +124,29 @@ struct SendingRates: Sendable {
 final class DeliveryCharge: Sendable {
   private let budgets: [SendingBudget]
   private let room: SendingBudget?
+  private let load: RoomLoad?
   private let count: Int
   private let isGivenBack = Atomic<Bool>(false)
   private let hasChargedRoom = Atomic<Bool>(false)
 
-  /// - Parameter room: the budget of the room that is posted to; `nil` if the post is not counted there.
-  init(_ count: Int, to budgets: SendingBudget..., in room: SendingBudget? = nil, now: Timestamp) {
+  /// - Parameters:
+  ///   - room: the budget of the room that is posted to; `nil` if the post is not counted there.
+  ///   - load: the load of that room.
+  init(
+    _ count: Int, to budgets: SendingBudget..., in room: SendingBudget? = nil, _ load: RoomLoad? = nil, now: Timestamp
+  ) {
     self.budgets = budgets
     self.room = room
+    self.load = load
     self.count = count
     owe(count, now)
   }
 
-  /// Refuses the post if its room is too much in debt before it. The post may be judged again.
+  /// Refuses the post if its room is too much in debt before it, or has too many deliveries that wait. The post may be judged
+  /// again.
   func checkRoom(now: Timestamp) throws(Problem) {
-    if !hasChargedRoom.load(ordering: .relaxed) { try room?.checkRoom(now: now) }
+    if hasChargedRoom.load(ordering: .relaxed) { return }
+    try room?.checkRoom(isHeldUp: load?.isBeyondShare ?? false, now: now)
   }
 
   /// Charges the room for a post that it has taken; once, as `giveBack`.
@@ -147,6 +155,7 @@ final class DeliveryCharge: Sendable {
       return
     }
     room.owe(deliveries: count, now: now)
+    load?.expect(count)
   }
 
   private func owe(_ deliveries: Int, _ now: Timestamp) {
@@ -284,22 +293,22 @@ public final class SendingBudget: Sendable {
   }
 
   /// Makes the account wait until a room is no longer in debt, for `Limits.sendingRoomDebtMax` at most: with more debt the room
-  /// refuses posts.
-  func wait(for room: SendingBudget, now: Timestamp) {
-    let debt = room.state.withLock { $0.deliveries.debt(room.rates.deliveries, now: now) }
-    guard let debt, !isUnlimited else { return }
+  /// refuses posts, as it does while it is held up by deliveries that wait (`FanOutLoad`).
+  func wait(for room: SendingBudget, isHeldUp: Bool = false, now: Timestamp) {
+    let ofRoom: Duration? = room.state.withLock { $0.deliveries.debt(room.rates.deliveries, now: now) }
+    guard !isUnlimited, let debt = isHeldUp ? Limits.sendingRoomDebtMax : ofRoom else { return }
     let end = now + min(debt, Limits.sendingRoomDebtMax)
     state.withLock { $0.waitsUntil = end }
   }
 
-  /// Refuses a post to the room whose budget it is if the room is in debt for more than `Limits.sendingRoomDebtMax`.
-  func checkRoom(now: Timestamp) throws(Problem) {
+  /// Refuses a post to the room whose budget it is if the room is in debt for more than `Limits.sendingRoomDebtMax`, or held up.
+  func checkRoom(isHeldUp: Bool = false, now: Timestamp) throws(Problem) {
+    if isUnlimited { return }
     let wait: Int? = state.withLock { state in
-      guard let debt = state.deliveries.debt(rates.deliveries, now: now), debt > Limits.sendingRoomDebtMax else {
-        return nil
-      }
+      let debt = state.deliveries.debt(rates.deliveries, now: now) ?? Duration.zero
+      guard isHeldUp || debt > Limits.sendingRoomDebtMax else { return nil }
       state.reached = (bound: BoundAccount.Bound.deliveries, at: now)
-      return state.deliveries.wait(rates.deliveries, count: 0, now: now)
+      return state.deliveries.wait(rates.deliveries, count: 0, now: now) ?? 1
     }
     guard let wait else { return }
     reports.refused(account)

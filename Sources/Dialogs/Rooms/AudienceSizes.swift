@@ -41,16 +41,17 @@ final class AudienceSizes: Sendable {
   /// Returns the number of sessions in a room; 0 if it is not large.
   func count(in room: RoomReference) -> Int { large(room)?.count ?? 0 }
 
-  /// Returns the number of sessions in a large room, and its address; `nil` if it is not large.
-  func large(_ room: RoomReference) -> (count: Int, address: BareJID)? {
+  /// Returns a large room with the number of its sessions, and its address; `nil` if it is not large.
+  func large(_ room: RoomReference) -> (dialog: DialogID, count: Int, address: BareJID)? {
     if isEmpty.load(ordering: .relaxed) { return nil }
     return state.withLock { state in
-      switch room {
-      case .dialog(let dialog): return state.sizes[dialog]
-      case .address(let address):
-        guard let dialog = state.rooms[address] else { return nil }
-        return state.sizes[dialog]
-      }
+      let dialog: DialogID? =
+        switch room {
+        case .dialog(let known): known
+        case .address(let address): state.rooms[address]
+        }
+      guard let dialog, let size = state.sizes[dialog] else { return nil }
+      return (dialog, size.count, size.address)
     }
   }
 }
