@@ -3,29 +3,50 @@
 /// Two nicks look alike if their skeletons are equal: as they are written, or both in lower case, or both in upper case,
 /// since nicks are compared without regard to case. Two people may have such nicks. Which of them is a copy is decided by
 /// the scripts: letters of several scripts in one nick, or characters outside ASCII that look like others of the same
-/// script. A whole nick in another script (Ivan's "Оса" in Cyrillic beside "Oca"), one in ASCII beside one in ASCII
-/// ("Al" beside "AI"), and one of the same script with another number ("Анна 3" beside "Анна З") are names of their own.
+/// script. A whole nick in another script (Ivan's "Оса" in Cyrillic beside "Oca"), one that differs in characters of ASCII
+/// alone ("Al" beside "AI", "Al Müller" beside "AI Müller"), and one of the same script with another number ("Анна 3"
+/// beside "Анна З") are names of their own.
 public struct NickLook: Equatable, Sendable {
-  // The hashes of skeletons, as a room has many nicks. They are compared in one process only.
-  private let written: Int
-  private let lower: Int
-  private let upper: Int
+  // The hashes of texts, as a room has many nicks. They are compared in one process only.
+  private struct Form: Equatable, Sendable {
+    let skeleton: Int
+    /// The skeleton of the characters of ASCII, between all others as they are.
+    let ofASCII: Int
+
+    init(_ scalars: [Unicode.Scalar]) {
+      skeleton = NickLook.hash(NickLook.skeleton(of: scalars))
+      var ofASCII: [Unicode.Scalar] = []
+      for scalar in scalars {
+        if scalar.isASCII {
+          UnicodeTables.appendPrototype(of: scalar, to: &ofASCII)
+        } else {
+          ofASCII.append(scalar)
+        }
+      }
+      self.ofASCII = NickLook.hash(ofASCII)
+    }
+
+    /// Whether the two look alike by characters beyond ASCII.
+    func resembles(_ other: Form) -> Bool { skeleton == other.skeleton && ofASCII != other.ofASCII }
+  }
+
+  private let written: Form
+  private let lower: Form
+  private let upper: Form
   /// The only script of the letters, Latin if there are no letters; `nil` for several (UTS #39, 5.1).
   private let script: UInt8?
-  private let isASCII: Bool
   /// The digits by their values, since people of one name have numbers, which the server appends, or initials.
   private let digits: Int
 
   /// - Parameter nick: a nick by the profile Nickname (`Precis.nickname`).
   public init(_ nick: String) {
     let scalars = Array(nick.unicodeScalars)
-    written = Self.hash(scalars)
-    lower = Self.hash(scalars.map { UnicodeTables.lowercase(of: $0) })
-    upper = Self.hash(scalars.map { Self.uppercase($0) })
+    written = Form(scalars)
+    lower = Form(scalars.map { UnicodeTables.lowercase(of: $0) })
+    upper = Form(scalars.map { Self.uppercase($0) })
     let scripts = scalars.map(\.nickScript).filter { $0 != 0 }
     let first = scripts.first ?? ("a" as Unicode.Scalar).nickScript
     script = scripts.allSatisfy { $0 == first } ? first : nil
-    isASCII = scalars.allSatisfy(\.isASCII)
     let values = scalars.map(\.properties).filter { $0.numericType == .decimal }.map(\.numericValue)
     var hasher = Hasher()
     hasher.combine(values)
@@ -33,14 +54,16 @@ public struct NickLook: Equatable, Sendable {
   }
 
   /// Numbers of which nicks that look alike have at least one in common.
-  public var hashes: Set<Int> { [written, lower, upper] }
+  public var hashes: Set<Int> { [written.skeleton, lower.skeleton, upper.skeleton] }
 
   /// Whether this nick is a copy of one that somebody has already. A nick of several scripts is a copy of every nick that
   /// it looks like, but that nick is no copy of it: the person whose name was copied may enter later.
   public func isCopy(of other: NickLook) -> Bool {
-    guard written == other.written || lower == other.lower || upper == other.upper else { return false }
+    guard written.resembles(other.written) || lower.resembles(other.lower) || upper.resembles(other.upper) else {
+      return false
+    }
     guard let script else { return true }
-    return script == other.script && digits == other.digits && !(isASCII && other.isASCII)
+    return script == other.script && digits == other.digits
   }
 
   /// Returns the skeleton (UTS #39, 4).
@@ -55,7 +78,7 @@ public struct NickLook: Equatable, Sendable {
 
   private static func hash(_ scalars: [Unicode.Scalar]) -> Int {
     var hasher = Hasher()
-    for scalar in skeleton(of: scalars) { hasher.combine(scalar) }
+    for scalar in scalars { hasher.combine(scalar) }
     return hasher.finalize()
   }
 
