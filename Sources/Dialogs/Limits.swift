@@ -361,6 +361,10 @@ public enum Limits {
   /// Members and their marks, over all cached rooms; and as many nicks of members (`NickLooks`).
   public static let cachedMembersMax = 200_000
 
+  /// Members up to which the nicks of a room are read at once, when somebody wishes for a nick: some thousandths of a second.
+  /// Those of larger rooms are read page by page as soon as somebody uses the room, so that nobody waits for all of them.
+  static let nicksAtOnceMax = 500
+
   // Pushes (XEP-0357).
   /// Registrations of one user, about one per device; the oldest is removed.
   public static let pushRegistrationsMax = 16

@@ -1,3 +1,7 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import Logging
 import Testing
 
 @testable import Dialogs
@@ -22,5 +26,96 @@ import Testing
     cache.settled()
     cache.rollBack()
     #expect(cache.looks(of: read) != nil)
+  }
+
+  private func room(_ number: Int64, members: Int) throws -> Room {
+    let name = RoomName(
+      dialog: DialogID(number), realm: RealmID(1), address: try BareJID("room\(number)@conference.localhost"))
+    return Room(
+      name: name, externalID: nil, createdAt: Timestamp(milliseconds: 0), settings: .open, memberCount: members)
+  }
+
+  private func members(_ numbers: ClosedRange<Int64>, of room: Room) throws -> [Member] {
+    try numbers.map { number in
+      let party = Party(id: UserID(number), realm: RealmID(1), address: try BareJID("user\(number)@localhost"))
+      return Member(
+        room: room.id, party: party, affiliation: .member, nick: "user \(number)", since: .zero,
+        joinedAt: Timestamp(milliseconds: 0), version: .zero)
+    }
+  }
+
+  @Test func theNicksOfALargeRoomAreReadPageByPage() throws {
+    var cache = RoomCache()
+    let (small, large) = (try room(1, members: Limits.nicksAtOnceMax), try room(2, members: 600))
+    for room in [small, large] { _ = cache.put(room) }
+    let noted = [small, large, large].map { cache.noteUnread($0) }
+    #expect(noted == [false, true, false])
+    let first = cache.nextUnread()
+    #expect(first?.room == large.id && first?.after == nil)
+    cache.remember(try members(1...200, of: large), isLast: false)
+    let second = cache.nextUnread()
+    #expect(second?.room == large.id && second?.after == UserID(200))
+    #expect(cache.looks(of: large.id) == nil)
+    // Changes meanwhile: of one who was read, and of one who was not.
+    cache.note(nick: "romeo", of: UserID(7), in: large.id)
+    cache.note(nick: nil, of: UserID(8), in: large.id)
+    cache.note(nick: "juliet", of: UserID(201), in: large.id)
+    cache.settled()
+    cache.remember(try members(201...210, of: large), isLast: true)
+    let looks = try #require(cache.looks(of: large.id))
+    #expect(looks.count == 209 && looks[UserID(8)] == nil)
+    #expect(looks.holder(ofOriginalOf: NickLook("rom\u{435}o"), besides: UserID(0)) == UserID(7))
+    let (third, isNoted) = (cache.nextUnread(), cache.noteUnread(large))
+    #expect(third?.room == nil && !isNoted)
+  }
+
+  /// A batch that fails may have changed what was read.
+  @Test func aBatchThatFailsHasNicksReadAgain() throws {
+    var cache = RoomCache()
+    let large = try room(2, members: 600)
+    _ = cache.put(large)
+    let isNoted = cache.noteUnread(large)
+    _ = cache.nextUnread()
+    cache.remember(try members(1...200, of: large), isLast: false)
+    cache.rollBack()
+    let none = cache.nextUnread()
+    #expect(isNoted && none?.room == nil)
+    _ = cache.put(large)
+    let isNotedAgain = cache.noteUnread(large)
+    let first = cache.nextUnread()
+    #expect(isNotedAgain && first?.room == large.id && first?.after == nil)
+  }
+
+  /// A copy is refused before, while and after the nicks are read, and each page is a post of its own.
+  @Test func aNickIsComparedWithThoseOfALargeRoom() async throws {
+    let stage = try Stage()
+    let owner = try await stage.user("owner")
+    let room = try await stage.room(by: owner, .open)
+    let crowd = try await stage.crowd(600)
+    for start in stride(from: 0, to: 600, by: 200) {
+      let drafts = crowd[start..<start + 200].map {
+        MemberDraft(address: $0.address, affiliation: Affiliation.member, nick: $0.name)
+      }
+      try await stage.act(.members(.dialog(room.dialog), drafts), by: owner)
+    }
+    let mallory = try await stage.user("mallory")
+    /// The last of those who were read, with a Cyrillic letter.
+    func copy(_ parley: Parley) async throws {
+      let session = RecordingSession(mallory)
+      try await parley.post(
+        .room(.enter(.address(room.address), stage.entering(session, "\u{435}xtra600"))), by: mallory)
+    }
+    for waits in [0, 1, 9] {
+      // As after a start: nothing is in memory.
+      let next = try Parley(
+        store: stage.store, clock: stage.clock, options: Parley.Options(domains: ["localhost"]),
+        logger: Logger(label: "next") { _ in SwiftLogNoOpLogHandler() })
+      if waits > 0 { try await next.post(.room(.place(.dialog(room.dialog))), by: owner) }
+      for _ in 0..<waits { try await next.post(.confirm(.zero), by: owner) }
+      // The posts are three full pages, one with the owner that is not full, and one that finds nothing further.
+      if waits == 9 { #expect(next.takenPosts == 1 + 9 + 5) }
+      #expect(try await problem { try await copy(next) }?.code == "nick-taken")
+      await next.stop()
+    }
   }
 }

@@ -42,6 +42,13 @@ struct RoomCache {
     var full = 64
   }
 
+  /// The nicks of a large room's members that have been read so far, up to a member.
+  struct NickReading {
+    let room: DialogID
+    var looks = NickLooks()
+    var after: UserID?
+  }
+
   /// A user's place in a room.
   private struct Seat: Hashable {
     let room: DialogID
@@ -74,6 +81,9 @@ struct RoomCache {
   private var looks: [DialogID: NickLooks] = [:]
   /// The number of nicks in `looks`.
   private var lookCount = 0
+  /// The large room whose nicks are being read page by page, and those that are read after it.
+  private(set) var reading: NickReading?
+  private var unread: [DialogID] = []
   /// The rooms of which the batch has read or changed nicks. Only these are dropped when it fails: a batch that somebody makes fail
   /// does not have the members of all large rooms read again.
   private var lookedAt: Set<DialogID> = []
@@ -104,6 +114,8 @@ struct RoomCache {
   mutating func forget(_ room: DialogID) {
     states[room] = nil
     lookCount -= looks.removeValue(forKey: room)?.count ?? 0
+    if reading?.room == room { reading = nil }
+    unread.removeAll { $0 == room }
   }
 
   /// Drops the marks of a room's members, which have been written, as others have changed them since.
@@ -152,10 +164,45 @@ struct RoomCache {
     lookCount += found.count - (looks[room]?.count ?? 0)
     looks[room] = found
     lookedAt.insert(room)
+    if reading?.room == room { reading = nil }
+  }
+
+  /// Notes that the nicks of a room's members are to be read, if they are so many that others would notice if they were read at
+  /// once, for the first nick that somebody wishes for. Returns whether the room was noted now.
+  mutating func noteUnread(_ room: Room) -> Bool {
+    guard room.memberCount > Limits.nicksAtOnceMax, looks[room.id] == nil, reading?.room != room.id,
+      !unread.contains(room.id)
+    else { return false }
+    unread.append(room.id)
+    return true
+  }
+
+  /// Returns the room whose nicks are read next, and the member behind whom the next page begins; `nil` if there is none.
+  /// Rooms whose nicks would displace others are left out.
+  mutating func nextUnread() -> (room: DialogID, after: UserID?)? {
+    if let reading { return (reading.room, reading.after) }
+    while !unread.isEmpty {
+      let room = unread.removeFirst()
+      if looks[room] == nil, let count = states[room]?.room.memberCount,
+        lookCount + count <= Limits.cachedMembersMax
+      {
+        reading = NickReading(room: room)
+        return (room, nil)
+      }
+    }
+    return nil
+  }
+
+  /// Remembers a page of the nicks that are being read.
+  mutating func remember(_ page: [Member], isLast: Bool) {
+    for member in page { reading?.looks[member.party.id] = member.nick.map { NickLook($0) } }
+    reading?.after = page.last?.party.id
+    if isLast, let read = reading { remember(read.looks, of: read.room) }
   }
 
   /// Notes the nick that a member now has; `nil` for none.
   mutating func note(nick: String?, of user: UserID, in room: DialogID) {
+    if reading?.room == room { reading?.looks[user] = nick.map { NickLook($0) } }
     guard let before = looks[room]?.count else { return }
     lookedAt.insert(room)
     looks[room]?[user] = nick.map { NickLook($0) }
@@ -312,6 +359,9 @@ struct RoomCache {
     dirty = []
     for room in lookedAt { lookCount -= looks.removeValue(forKey: room)?.count ?? 0 }
     lookedAt = []
+    // What was read may have been changed by the batch. A room is noted again when somebody uses it.
+    reading = nil
+    unread = []
     forget()
   }
 

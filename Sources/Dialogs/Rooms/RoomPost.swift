@@ -66,6 +66,8 @@ public enum RoomIntent: Sendable {
   case endEmpty(after: DialogID)
   /// Removes what an ended temporary room contained; the server's own.
   case removeContent(DialogID)
+  /// Reads a page of the nicks of large rooms, to compare others with them; the server's own.
+  case readNicks
   /// Returns the occupants that the author may see. `Receipt.value` is an `Occupancy`.
   case occupants(RoomReference)
   /// Returns the same without the list, which takes a look at every occupant.

@@ -40,6 +40,7 @@ extension Judge {
     case .unbookmark(let room, let after): try unbookmark(post, room, after: after)
     case .endEmpty(let after): try endEmpty(post, after: after)
     case .removeContent(let room): try removeContent(post, of: room)
+    case .readNicks: try readNicks(post)
     case .occupants(let room): try occupants(post, room, lists: true)
     case .place(let room): try occupants(post, room, lists: false)
     case .headcounts: headcounts(post)
@@ -83,14 +84,20 @@ extension Judge {
     case .dialog(let id):
       if let state = rooms.states[id] { return state.room.name.realm == home ? state : nil }
       guard let room = try writer.room(id), room.name.realm == home else { return nil }
-      return rooms.put(room)
+      return put(room)
     case .address(let address):
       if let id = rooms.numbers[address], let state = rooms.states[id] {
         return state.room.name.realm == home ? state : nil
       }
       guard let room = try writer.room(at: address), room.name.realm == home else { return nil }
-      return rooms.put(room)
+      return put(room)
     }
+  }
+
+  /// Caches a room that somebody uses for the first time, and has the nicks of its members read if they are many.
+  private mutating func put(_ room: Room) -> RoomCache.State {
+    if rooms.noteUnread(room) { later(.readNicks) }
+    return rooms.put(room)
   }
 
   mutating func member(
@@ -167,15 +174,28 @@ extension Judge {
     return true
   }
 
-  /// Returns what the members' reserved nicks look like. They are read once.
+  /// Returns what the members' reserved nicks look like. They are read once; in a large room this reads what later posts have
+  /// not read yet.
   private mutating func looks(in room: DialogID) throws -> NickLooks {
     if let known = rooms.looks(of: room) { return known }
-    var looks = NickLooks()
-    for member in try writer.members(of: .server(room, .rules), after: nil, limit: 2 * Limits.membersMax) {
+    let reading = rooms.reading?.room == room ? rooms.reading : nil
+    var looks = reading?.looks ?? NickLooks()
+    for member in try writer.members(of: .server(room, .rules), after: reading?.after, limit: 2 * Limits.membersMax) {
       looks[member.party.id] = member.nick.map { NickLook($0) }
     }
     rooms.remember(looks, of: room)
     return looks
+  }
+
+  /// Reads a page of the nicks of a large room's members, and the others in later posts: ten thousand at once would delay
+  /// everybody's posts by some hundredths of a second.
+  private mutating func readNicks(_ post: Post) throws {
+    if let (room, after) = rooms.nextUnread() {
+      let page = try writer.members(of: .server(room, .rules), after: after, limit: Limits.feedPageMax)
+      rooms.remember(page, isLast: page.count < Limits.feedPageMax)
+      later(.readNicks)
+    }
+    settle(post)
   }
 
   /// Returns a free nick for a member: the one wished for, their name, or their localpart; with a number if it is
