@@ -581,6 +581,12 @@ public enum Limits {
 
   /// Messages about which the backend is being asked; the next counts as unanswered.
   public static let beforeSendQuestionsMax = 1_000
+  /// The bytes of the posts that wait for answers, at most, and less on a machine with little memory; those of one author have an
+  /// eighth. At the bound HTTP answers 503, and the sessions of the author, or all, stop reading until half of it is free.
+  public static let beforeSendBytesMax = 64 << 20
+  static let beforeSendAuthorShare = 8
+  /// The bytes of such a post beside what its author has written, and those of its request to the hook.
+  static let beforeSendPostBytes = 2_048
 
   /// Outbox events of a realm, which are no entries, that wait for its hooks; the oldest is removed.
   public static let outboxEventsMax = 100_000

@@ -29,7 +29,8 @@ package struct Core: Sendable {
   package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
     try open(
       settings, folder, signIn: .none, beforeSend: nil, memory: SessionMemory(), inboxBytesMax: Limits.inboxBytesMax,
-      uploadsMax: Limits.uploadsMax, clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
+      beforeSendBytesMax: Limits.beforeSendBytesMax, uploadsMax: Limits.uploadsMax, clock: SystemClock(),
+      metrics: Metrics(), traces: nil, logger: logger)
   }
 
   /// Opens the core.
@@ -38,12 +39,13 @@ package struct Core: Sendable {
   ///   - beforeSend: The hook that sees messages before they are committed; nil for none.
   ///   - memory: The memory of all sessions.
   ///   - inboxBytesMax: The bytes of the posts that wait to be committed.
+  ///   - beforeSendBytesMax: The bytes of the posts that wait for the hook.
   ///   - uploadsMax: The uploads at a time.
   ///   - traces: The spans of requests and stanzas; nil if the server makes none.
   static func open(
     _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?,
-    memory: SessionMemory, inboxBytesMax: Int, uploadsMax: Int, clock: any Clock, metrics: Metrics, traces: Traces?,
-    logger: Logger
+    memory: SessionMemory, inboxBytesMax: Int, beforeSendBytesMax: Int, uploadsMax: Int, clock: any Clock,
+    metrics: Metrics, traces: Traces?, logger: Logger
   ) throws(StartupError) -> Core {
     do {
       let webPushKey = try folder.webPushKey()
@@ -91,7 +93,8 @@ package struct Core: Sendable {
       options.traces = traces
       if let beforeSend, let settings = settings.beforeSend {
         let policy = BeforeSendPolicy(
-          passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted)
+          passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted,
+          bytesMax: beforeSendBytesMax)
         options.beforeSend = BeforeSendOptions(
           policy: policy, beforeSend: beforeSend, rewriting: BeforeSendRewriting())
       }

@@ -26,6 +26,8 @@ struct MemoryBounds: Hashable, Sendable {
 
   /// The posts that wait to be committed.
   var inbox: Int { min(memory / ServerLimits.inboxShare, Limits.inboxBytesMax) }
+  /// The posts that wait for the before-send hook.
+  var beforeSend: Int { min(memory / ServerLimits.beforeSendShare, Limits.beforeSendBytesMax) }
 
   /// The number of HTTP connections without a login.
   var httpConnections: Int {
@@ -45,6 +47,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("unacknowledged stanzas", unacknowledged),
       ("answers that wait", answers),
       ("posts before their commit, and in it", 2 * inbox),
+      ("posts that wait for `before_send`", beforeSend),
       ("uploads", uploads * ServerLimits.uploadBytes),
       ("downloads", downloads * Downloads.memoryBytes),
       ("requests to components and push services", XMPPListener.questionBytesMost),

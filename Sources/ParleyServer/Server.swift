@@ -64,8 +64,8 @@ public enum Server {
     let core = try Core.open(
       settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
       beforeSend: beforeSend, memory: memory.sessions, inboxBytesMax: memoryBounds.inbox,
-      uploadsMax: memoryBounds.uploads, clock: clock, metrics: metrics, traces: exporter.map { Traces($0.tracer) },
-      logger: logger)
+      beforeSendBytesMax: memoryBounds.beforeSend, uploadsMax: memoryBounds.uploads, clock: clock, metrics: metrics,
+      traces: exporter.map { Traces($0.tracer) }, logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
     try await UserFiles(core.parley).settle()

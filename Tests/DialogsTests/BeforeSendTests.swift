@@ -80,12 +80,14 @@ import Testing
   }
 
   private func makeStage(
-    _ backend: Backend, passesUnanswered: Bool = true, passesEncrypted: Bool = true, max: Int = 100
+    _ backend: Backend, passesUnanswered: Bool = true, passesEncrypted: Bool = true, max: Int = 100,
+    bytesMax: Int = Limits.beforeSendBytesMax
   ) throws -> Stage {
     try Stage(
       beforeSend: BeforeSendOptions(
         policy: BeforeSendPolicy(
-          passesUnanswered: passesUnanswered, passesEncrypted: passesEncrypted, questionsMax: max),
+          passesUnanswered: passesUnanswered, passesEncrypted: passesEncrypted, questionsMax: max,
+          bytesMax: bytesMax),
         beforeSend: backend, rewriting: Words()))
   }
 
@@ -201,6 +203,60 @@ import Testing
     backend.say(.allow, to: "waits")
     await session.waitForOutcome(of: waits)
     #expect(backend.asked == ["waits"])
+  }
+
+  private func post(_ author: Party, _ intent: Intent) -> Post {
+    Post(author: author, intent: intent, completion: .none)
+  }
+
+  /// What one author makes the server hold does not refuse the messages of others, and there is room again once the messages have
+  /// been answered.
+  @Test func theBytesThatWaitAreBoundedForEachAuthor() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend, bytesMax: 16 * Limits.beforeSendPostBytes)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let session = try await stage.session(romeo, "orchard")
+    // An eighth is what two posts take beside their texts, so that what follows them is refused, of whatever kind it is.
+    _ = submit(stage, session, .message(draft("slow", to: juliet)))
+    let second = submit(stage, session, .message(draft("second", to: juliet)))
+    #expect(!stage.parley.submit(post(romeo, .message(draft("third", to: juliet)))))
+    #expect(!stage.parley.submit(post(romeo, .confirm(.zero))))
+    backend.say(.allow, to: "mine")
+    _ = try await stage.parley.post(.message(draft("mine", to: romeo)), by: juliet)
+    stage.parley.submitSurely(post(romeo, .message(draft("third", to: juliet))))
+    for text in ["slow", "second", "third"] { backend.say(.allow, to: text) }
+    await session.waitForOutcome(of: second)
+    // It was taken when there was room, and asked about.
+    await backend.questions(4)
+    #expect(Set(backend.asked) == ["slow", "second", "mine", "third"])
+    _ = try await stage.parley.post(.confirm(.zero), by: romeo)
+  }
+
+  /// In all a few large messages of several authors fill the queue, and everybody's wait.
+  @Test func theBytesThatWaitAreBoundedInAll() async throws {
+    let backend = Backend()
+    let text = String(repeating: "x", count: 8_000)
+    let stage = try makeStage(backend, bytesMax: 40_000)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let nurse = try await stage.user("nurse")
+    #expect(stage.parley.submit(post(romeo, .message(draft(text, to: juliet)))))
+    #expect(stage.parley.submit(post(juliet, .message(draft(text + "2", to: romeo)))))
+    #expect(!stage.parley.submit(post(nurse, .message(draft("hm", to: romeo)))))
+    // Nobody asks about what others post without a message.
+    #expect(stage.parley.submit(post(nurse, .confirm(.zero))))
+    let answers = Atomic(0)
+    await withCheckedContinuation { (room: CheckedContinuation<Void, Never>) in
+      stage.parley.whenRoom(for: nurse.id) {
+        #expect(answers.load(ordering: .relaxed) == 1)
+        room.resume()
+      }
+      answers.add(1, ordering: .relaxed)
+      for each in [text, text + "2"] { backend.say(.allow, to: each) }
+    }
+    #expect(stage.parley.submit(post(nurse, .message(draft("hm", to: romeo)))))
+    await backend.questions(3)
+    backend.say(.allow, to: "hm")
+    _ = try await stage.parley.post(.confirm(.zero), by: nurse)
   }
 
   @Test func aStoppingServerCommitsTheWaitingMessages() async throws {

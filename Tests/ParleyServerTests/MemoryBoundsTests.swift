@@ -20,6 +20,7 @@ import Testing
     #expect(shares == mebibytes.map { $0 << 20 })
     #expect(bounds.httpConnections == connections)
     #expect(bounds.uploads == uploads)
+    #expect(bounds.beforeSend == min(memory / 128, 64 << 20))
     // The rest is for the program, the database's caches and sessions that do as they should.
     #expect(bounds.sum <= memory / 5 * 4)
   }

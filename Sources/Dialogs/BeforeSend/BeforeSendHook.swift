@@ -40,11 +40,17 @@ public struct BeforeSendPolicy: Sendable {
   public var passesEncrypted: Bool
   /// The greatest number of concurrent questions. Further messages count as unanswered.
   public var questionsMax: Int
+  /// The bytes of the posts that wait for answers.
+  public var bytesMax: Int
 
-  public init(passesUnanswered: Bool, passesEncrypted: Bool, questionsMax: Int = Limits.beforeSendQuestionsMax) {
+  public init(
+    passesUnanswered: Bool, passesEncrypted: Bool, questionsMax: Int = Limits.beforeSendQuestionsMax,
+    bytesMax: Int = Limits.beforeSendBytesMax
+  ) {
     self.passesUnanswered = passesUnanswered
     self.passesEncrypted = passesEncrypted
     self.questionsMax = questionsMax
+    self.bytesMax = bytesMax
   }
 }
 

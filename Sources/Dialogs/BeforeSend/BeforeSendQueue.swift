@@ -1,11 +1,30 @@
 import Addresses
+import ServerMetrics
 import Synchronization
 
 /// Asks the hook before a message enters the inbox. It is in front of the inbox, so that the committer never waits:
 /// only an author waits, and only for their own messages (`AuthorQueue`).
+///
+/// It is bounded by the bytes of the posts that wait, of each author and in all. At a bound it refuses, as the inbox does, and callers
+/// are notified when there is room again.
 final class BeforeSendQueue: Sendable {
+  /// A post with the bytes that it is counted with.
+  private struct Held {
+    let post: Post
+    let bytes: Int
+  }
+  private struct Line {
+    var posts = AuthorQueue<Held>()
+    var bytes = 0
+    /// The continuations that run once the author's posts have half of the bytes that they may.
+    var waiting: [@Sendable () -> Void] = []
+  }
   private struct State {
-    var lines: [UserID: AuthorQueue<Post>] = [:]
+    var lines: [UserID: Line] = [:]
+    /// The bytes of all posts.
+    var bytes = 0
+    /// The continuations that run once all posts have half of the bytes that they may.
+    var waiting: [@Sendable () -> Void] = []
     var questions = 0
     var number: UInt64 = 0
     /// The continuations that run once no post waits.
@@ -14,47 +33,85 @@ final class BeforeSendQueue: Sendable {
 
   private let settings: BeforeSendOptions
   private let inbox: Inbox
+  private let metrics: Metrics
   private let wake: @Sendable () -> Void
   private let state = Mutex(State())
+  private let bytesMax: Int
+  private let authorBytesMax: Int
 
-  init(_ settings: BeforeSendOptions, inbox: Inbox, wake: @escaping @Sendable () -> Void) {
+  init(_ settings: BeforeSendOptions, inbox: Inbox, metrics: Metrics, wake: @escaping @Sendable () -> Void) {
     self.settings = settings
     self.inbox = inbox
+    self.metrics = metrics
     self.wake = wake
+    bytesMax = settings.policy.bytesMax
+    authorBytesMax = settings.policy.bytesMax / Limits.beforeSendAuthorShare
+  }
+
+  private enum Taken {
+    case passes, full, queued
+    case asked(BeforeSendQuestion, UInt64)
   }
 
   /// Takes a post that must wait.
   ///
   /// - Parameter isFromBackend: whether the post is the backend's own, about which the hook is not asked.
-  /// - Returns: `nil` if the post need not wait; otherwise it was taken, and leaves in order.
+  /// - Returns: `nil` if the post need not wait, `false` if too much waits already; otherwise it was taken, and leaves in order.
   func take(_ post: Post, isFromBackend: Bool) -> Bool? {
     let question = isFromBackend ? nil : Self.question(post)
-    let asked: (question: BeforeSendQuestion, number: UInt64)?? = state.withLock { state in
+    let bytes = Self.bytes(of: post, isAsked: question != nil)
+    let taken: Taken = state.withLock { state in
       let author = post.author.id
-      guard let question else {
-        guard var line = state.lines.removeValue(forKey: author) else { return nil }
-        line.add(post)
-        state.lines[author] = line
-        return .some(nil)
-      }
-      var line = state.lines.removeValue(forKey: author) ?? AuthorQueue()
+      if question == nil, state.lines[author] == nil { return .passes }
+      guard state.bytes < bytesMax, (state.lines[author]?.bytes ?? 0) < authorBytesMax else { return .full }
+      var line = state.lines.removeValue(forKey: author) ?? Line()
       defer { state.lines[author] = line }
+      line.bytes += bytes
+      state.bytes += bytes
+      guard let question else {
+        line.posts.add(Held(post: post, bytes: bytes))
+        return .queued
+      }
       if let answer = answer(unasked: question, state.questions) {
-        line.add(decided(post, answer))
-        return .some(nil)
+        line.posts.add(Held(post: decided(post, answer), bytes: bytes))
+        return .queued
       }
       state.number += 1
       state.questions += 1
-      line.wait(state.number)
-      return (question, state.number)
+      line.posts.wait(state.number)
+      return .asked(question, state.number)
     }
-    guard let asked else { return nil }
-    if let (question, number) = asked {
-      Task { [self] in answered(post, number, await settings.beforeSend.answer(question)) }
-    } else {
-      drain(post.author.id)
+    switch taken {
+    case .passes: return nil
+    case .full:
+      metrics.refusals.add(.inbox)
+      return false
+    case .queued: drain(post.author.id)
+    case .asked(let question, let number):
+      Task { [self] in answered(post, bytes, number, await settings.beforeSend.answer(question)) }
     }
     return true
+  }
+
+  /// Returns the bytes that a post takes while it waits. The request to the hook has a copy of what the author wrote.
+  private static func bytes(of post: Post, isAsked: Bool) -> Int {
+    Limits.beforeSendPostBytes + post.intent.byteCount * (isAsked ? 2 : 1)
+  }
+
+  /// Runs `body` once posts of an author may wait again; at once if they may.
+  func whenRoom(for author: UserID, _ body: @escaping @Sendable () -> Void) {
+    let now = state.withLock { state in
+      if state.bytes > bytesMax / 2 {
+        state.waiting.append(body)
+        return false
+      }
+      if let line = state.lines[author], line.bytes > authorBytesMax / 2 {
+        state.lines[author]?.waiting.append(body)
+        return false
+      }
+      return true
+    }
+    if now { body() }
   }
 
   /// Returns an answer that is known without asking.
@@ -66,10 +123,10 @@ final class BeforeSendQueue: Sendable {
     return questions < settings.policy.questionsMax ? nil : BeforeSendAnswer.none
   }
 
-  private func answered(_ post: Post, _ number: UInt64, _ answer: BeforeSendAnswer) {
+  private func answered(_ post: Post, _ bytes: Int, _ number: UInt64, _ answer: BeforeSendAnswer) {
     state.withLock { state in
       state.questions -= 1
-      state.lines[post.author.id]?.answer(number, with: decided(post, answer))
+      state.lines[post.author.id]?.posts.answer(number, with: Held(post: decided(post, answer), bytes: bytes))
     }
     drain(post.author.id)
   }
@@ -77,27 +134,41 @@ final class BeforeSendQueue: Sendable {
   /// Appends the posts that may leave, in order: under the lock, so that concurrent calls do not interleave.
   private func drain(_ author: UserID) {
     var wakes = false
-    let (isFull, lost, emptied): (Bool, [Post], [@Sendable () -> Void]) = state.withLock { state in
+    let (isFull, lost, ready): (Bool, [Post], [@Sendable () -> Void]) = state.withLock { state in
       guard var line = state.lines.removeValue(forKey: author) else { return (false, [], []) }
       var lost: [Post] = []
       var isFull = false
-      while !isFull, let post = line.next {
-        switch inbox.append(post) {
+      while let held = line.posts.next {
+        switch inbox.append(held.post) {
         case .queued(let wake): wakes = wakes || wake
         case .full: isFull = true
-        case .closed: lost.append(post)
+        case .closed: lost.append(held.post)
         }
-        if !isFull { line.removeNext() }
+        if isFull { break }
+        line.posts.removeNext()
+        line.bytes -= held.bytes
+        state.bytes -= held.bytes
       }
-      if !line.isEmpty { state.lines[author] = line }
-      guard state.lines.isEmpty else { return (isFull, lost, []) }
-      defer { state.emptied = [] }
-      return (isFull, lost, state.emptied)
+      var ready: [@Sendable () -> Void] = []
+      if line.bytes <= authorBytesMax / 2 {
+        ready += line.waiting
+        line.waiting = []
+      }
+      if state.bytes <= bytesMax / 2 {
+        ready += state.waiting
+        state.waiting = []
+      }
+      if !line.posts.isEmpty { state.lines[author] = line }
+      if state.lines.isEmpty {
+        ready += state.emptied
+        state.emptied = []
+      }
+      return (isFull, lost, ready)
     }
     if wakes { wake() }
     if isFull { inbox.whenRoom { [self] in drain(author) } }
     for post in lost { post.fail(.overloaded) }
-    for body in emptied { body() }
+    for body in ready { body() }
   }
 
   /// Returns when no post waits: at most after the hook's timeout.

@@ -75,7 +75,7 @@ public final class Parley: Sendable {
       inbox: inbox, logger: logger)
     let committer = Committer(inbox: inbox, commitLoop: commitLoop)
     self.committer = committer
-    beforeSend = options.beforeSend.map { BeforeSendQueue($0, inbox: inbox) { committer.wake() } }
+    beforeSend = options.beforeSend.map { BeforeSendQueue($0, inbox: inbox, metrics: metrics) { committer.wake() } }
     // After a crash nobody is in any room.
     if try store.read({ try !$0.temporaryRooms(after: DialogID(0), limit: 1).isEmpty }) {
       submitSurely(Post(author: Self.nobody, intent: .room(.endEmpty(after: DialogID(0))), completion: .none))
@@ -204,7 +204,8 @@ public final class Parley: Sendable {
   /// Queues a post; never blocks.
   ///
   /// - Parameter isFromBackend: whether the post is the backend's own, about which it is not asked (`BeforeSendHook`).
-  /// - Returns: `false` if the inbox is full or closed: then nothing was queued, and the completion will not be called.
+  /// - Returns: `false` if the inbox is full or closed, or if too much of the author's waits for the hook: then nothing was queued, and the
+  ///   completion will not be called.
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
     var post = registries.traces?.begin(post) ?? post
     // The posts of a backend are not charged to its users.
@@ -289,7 +290,12 @@ public final class Parley: Sendable {
   public var waitingPosts: Int { inbox.count }
   var isClosed: Bool { inbox.isClosed }
   /// Runs `body`, on any thread, once the inbox is half empty.
-  public func whenRoom(_ body: @escaping @Sendable () -> Void) { inbox.whenRoom(body) }
+  ///
+  /// - Parameter author: the author of a post that was not queued; it may be the before-send hook that has no room for it.
+  public func whenRoom(for author: UserID? = nil, _ body: @escaping @Sendable () -> Void) {
+    guard let author, let beforeSend else { return inbox.whenRoom(body) }
+    beforeSend.whenRoom(for: author) { [inbox] in inbox.whenRoom(body) }
+  }
 
   /// Posts and waits for the commit.
   @discardableResult
@@ -452,7 +458,7 @@ public final class Parley: Sendable {
   /// Queues a post now, or as soon as there is room.
   public func submitSurely(_ post: Post) {
     if submit(post) || isClosed { return }
-    whenRoom { [self] in submitSurely(post) }
+    whenRoom(for: post.author.id) { [self] in submitSurely(post) }
   }
 }
 

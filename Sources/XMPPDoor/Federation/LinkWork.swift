@@ -75,7 +75,7 @@ final class LinkWork {
   private func submitWhenRoom() {
     let me = NIOLoopBound(self, eventLoop: loop)
     let loop = loop
-    parley.whenRoom { loop.execute { me.value.submitUnsent() } }
+    parley.whenRoom(for: unsent.first?.author.id) { loop.execute { me.value.submitUnsent() } }
   }
 
   private func submitUnsent() {

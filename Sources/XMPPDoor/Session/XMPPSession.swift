@@ -328,7 +328,7 @@ final class XMPPSession {
   private func submitWhenRoom() {
     outlet?.pause(.posts)
     let handle = handle
-    parley.whenRoom { handle.reach { $0?.submitUnsent() } }
+    parley.whenRoom(for: unsent.first?.author.id) { handle.reach { $0?.submitUnsent() } }
   }
 
   func submitUnsent() {
