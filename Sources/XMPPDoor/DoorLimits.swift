@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 import XMPP
 
@@ -186,6 +187,9 @@ enum DoorLimits {
   /// The bytes of a roster, three quarters of what is held for a client at all, up to which contacts by contact groups have
   /// the names of their profiles; without them it has room for all contacts that a user may have so.
   static let rosterBytesNamed = XMPPLimits.unacknowledgedBytesMax / 4 * 3
+  /// The unacknowledged bytes by which a session's have grown when their memory is counted again: half a share of the memory. Fewer
+  /// are counted within the interval of `LoopContext.tick`.
+  static let unacknowledgedBytesUncounted = MemoryBound.shareBytes / 2
   /// The unacknowledged bytes, a quarter of what is held at all, up to which paced stanzas are sent.
   static let unacknowledgedBytesPaced = 256 * 1024
   /// The unacknowledged bytes and stanzas of a session that waits to be resumed, half of what is held at all, up to which

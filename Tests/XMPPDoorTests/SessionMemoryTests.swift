@@ -141,6 +141,41 @@ import XMPP
     try await network.end()
   }
 
+  /// What a client has not acknowledged counts at once, not only at the next tick, and what it acknowledges no longer does. So a user
+  /// to whom much is sent at once is bound.
+  @Test func whatIsNotAcknowledgedCountsAtOnce() async throws {
+    var memory = SessionMemory()
+    memory.unacknowledged = MemoryBound(bytesMax: 8 * Self.share)
+    let network = try ServerNetwork(memory: memory)
+    let place = try await network.place()
+    let juliet = try await network.stage.user("juliet")
+    let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))
+    let (door, loopContext, unacknowledged) = (network.door, place.loopContext, memory.unacknowledged)
+    let session = try await place.loop.submit {
+      let session = XMPPSession(door: door, loopContext: loopContext.value, party: juliet, jid: jid)
+      session.follow(from: .zero)
+      _ = session.enable(resume: true, max: nil)
+      func send(_ count: Int) { session.send(as: .bytes(ByteBuffer(repeating: 0x20, count: count))) { _ in } }
+      // Few bytes are counted at the next tick.
+      send(DoorLimits.unacknowledgedBytesUncounted - 1)
+      #expect(unacknowledged.bytes == 0)
+      send(1)
+      #expect(unacknowledged.bytes == Self.share)
+      send(3 * Self.share)
+      #expect(unacknowledged.bytes == 4 * Self.share)
+      #expect(session.manage(.acknowledge(2)) == nil)
+      #expect(unacknowledged.bytes == 3 * Self.share)
+      #expect(session.manage(.acknowledge(3)) == nil)
+      #expect(unacknowledged.bytes == 0)
+      send(9 * Self.share)
+      return NIOLoopBound(session, eventLoop: place.loop)
+    }.get()
+    // The end is executed before this.
+    try await place.loop.submit { #expect(session.value.isEnded) }.get()
+    #expect(unacknowledged.bytes == 0)
+    try await network.end()
+  }
+
   /// An element that waits for an earlier answer counts with its records, however few bytes it has.
   @Test func elementsThatWaitBeforeTheLoginAreCounted() async throws {
     let network = try ServerNetwork()

@@ -4,7 +4,8 @@ import XMPP
 
 /// The memory of what the client has not acknowledged (XEP-0198), which all sessions share.
 extension XMPPSession {
-  /// Counts the stanzas that are stored nowhere else and kept for the client.
+  /// Counts the stanzas that are stored nowhere else and kept for the client: at each tick, when they have become many more, and
+  /// when the client has acknowledged some of them.
   func countUnacknowledged() {
     let bytes = management.outbound.byteCount
     guard bytes > 0, !isEnded else { return forgetUnacknowledged() }
@@ -14,10 +15,12 @@ extension XMPPSession {
         handle.reach { $0?.giveUnacknowledgedUp() }
       }
     unacknowledged = holder
+    countedAgainFrom = bytes + DoorLimits.unacknowledgedBytesUncounted
     holder.hold(bytes)
   }
 
   func forgetUnacknowledged() {
+    countedAgainFrom = DoorLimits.unacknowledgedBytesUncounted
     unacknowledged?.release()
     unacknowledged = nil
   }

@@ -25,6 +25,7 @@ extension XMPPSession {
       let outcome = management.acknowledged(handled) { last = max(last, confirmed(by: $0)) }
       if case .tooHigh(let error) = outcome { return error }
       heard()
+      if unacknowledged != nil { countUnacknowledged() }
       confirmed(last)
       if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
       // A client that acknowledges only on request would otherwise wait for stanzas that wait for it.

@@ -63,8 +63,9 @@ final class XMPPSession {
   var isDeaf = false
   var isEnded = false
 
-  /// The memory of the stanzas that the client has not acknowledged.
+  /// The memory of the stanzas that the client has not acknowledged, and the bytes from which it is counted before the next tick.
   var unacknowledged: MemoryBound.Holder?
+  var countedAgainFrom = DoorLimits.unacknowledgedBytesUncounted
 
   var confirmation = DeliveryConfirmation()
   /// The server's unanswered requests to the client, oldest first.
@@ -124,6 +125,7 @@ final class XMPPSession {
     announcedHandled = state.management.handled
     self[JingleSessions.open] = state.calls
     if let nonce { _ = door.suspended.put(handle, under: nonce) }
+    countUnacknowledged()
   }
 
   /// `<message to='…'`, the beginning of most stanzas from rooms.
@@ -605,7 +607,9 @@ final class XMPPSession {
       body(&writer)
       item = .bytes(writer.buffer)
     }
-    guard management.sending(item, byteCount: item.byteCount) else { return overflow() }
+    let byteCount = item.byteCount
+    guard management.sending(item, byteCount: byteCount) else { return overflow() }
+    if byteCount > 0, management.outbound.byteCount >= countedAgainFrom { countUnacknowledged() }
     guard let outlet else { return }
     switch item {
     case .bytes(let buffer): outlet.write { $0.raw(buffer) }
