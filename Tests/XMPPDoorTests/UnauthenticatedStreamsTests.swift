@@ -105,4 +105,44 @@ import Testing
     try await network.end()
     #expect(memory.bytes == 0)
   }
+
+  /// The same for streams that this server opens: to servers that say nothing, until one of them is verified.
+  @Test func theMemoryOfStreamsToOthersIsBounded() async throws {
+    let network = try ServerNetwork()
+    let place = try await network.place()
+    let memory = MemoryBound(bytesMax: 6 * MemoryBound.shareBytes)
+    let capulet = ServerSide("capulet.example", network, place: place, memory: memory)
+    let montague = ServerSide("montague.example", network, place: place)
+    try await network.join(capulet, certified: ["capulet.example"])
+    try await network.join(montague, certified: ["montague.example"])
+    let port = try network.port(of: "montague.example")
+    let (silentPort, arrivals) = try await RawServer.listen(network.group)
+    network.redirect("montague.example", to: silentPort)
+    var peers = arrivals.makeAsyncIterator()
+    func open(_ peers: inout AsyncStream<RawServer>.Iterator) async throws -> RawServer {
+      capulet.open("montague.example")
+      let peer = try #require(await peers.next())
+      #expect(await peer.read(to: "jabber:server").contains("jabber:server"))
+      return peer
+    }
+    let first = try await open(&peers)
+    let second = try await open(&peers)
+    #expect(memory.bytes == 6 * MemoryBound.shareBytes)
+    let third = try await open(&peers)
+    #expect(await first.read(to: "never").contains("<resource-constraint"))
+    let reason = "the streams of unknown servers take too much memory"
+    #expect(await capulet.owner.next() == .failed(OpenFailure(isFinal: false, reason: reason)))
+    #expect(memory.bytes == 6 * MemoryBound.shareBytes)
+    for peer in [second, third] {
+      try await peer.close()
+      guard case .failed? = await capulet.owner.next() else { throw CancellationError() }
+    }
+    network.redirect("montague.example", to: port)
+    capulet.open("montague.example")
+    let pair = DomainPair(local: "capulet.example", remote: "montague.example")
+    #expect(await capulet.owner.next() == .opened(pair, mayWrite: true, isCertified: true))
+    #expect(memory.bytes == 0)
+    for side in [capulet, montague] { await side.listener.stopAccepting() }
+    try await network.end()
+  }
 }

@@ -32,6 +32,9 @@ final class ServerStreams: FederationStreamOpener {
   let dialing: any ServerDialing
   /// The pace of the handshakes that others begin; `nil` for none.
   let handshakes: TLSHandshakes?
+  /// The memory of what is not logged in, which streams to others count to as well until those are verified: strangers can cause them,
+  /// by messages to domains of their own, and by dialback.
+  private let memory: MemoryBound
   private let all: OpenConnections
   private let rules: DomainPolicy
   private let mounted: [MountedLoop]
@@ -52,8 +55,9 @@ final class ServerStreams: FederationStreamOpener {
   init(
     door: DoorContext, mounted: [MountedLoop], domains: Set<String>, secret: [UInt8], idleSeconds: Int,
     trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, handshakes: TLSHandshakes? = nil,
-    all: OpenConnections = OpenConnections()
+    memory: MemoryBound = MemoryBound(), all: OpenConnections = OpenConnections()
   ) {
+    self.memory = memory
     self.all = all
     self.door = door
     self.handshakes = handshakes
@@ -106,6 +110,9 @@ final class ServerStreams: FederationStreamOpener {
       let connection = ServerConnection(
         self, loopContext: mounted.loopContext.value, purpose, target: dialed.target,
         peer: dialed.channel.remoteAddress?.description ?? dialed.target.name)
+      let (opened, loop) = (NIOLoopBound(connection, eventLoop: mounted.loop), mounted.loop)
+      let network = dialed.channel.remoteAddress.map { ClientAddress.network($0) } ?? dialed.target.name
+      connection.memory = memory.enter(network) { loop.execute { opened.value.giveMemoryUp() } }
       do {
         let options = dialed.channel.syncOptions
         try options?.setOption(.maxMessagesPerRead, value: 1)

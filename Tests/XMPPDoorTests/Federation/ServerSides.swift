@@ -21,7 +21,8 @@ final class ServerSide: Sendable {
   let place: MountedLoop
 
   init(
-    _ domain: String, _ network: ServerNetwork, place: MountedLoop, _ options: FederationOptions = FederationOptions()
+    _ domain: String, _ network: ServerNetwork, place: MountedLoop, _ options: FederationOptions = FederationOptions(),
+    memory: MemoryBound = MemoryBound()
   ) {
     self.domain = domain
     self.place = place
@@ -29,7 +30,7 @@ final class ServerSide: Sendable {
     streams = ServerStreams(
       door: network.door, mounted: [place], domains: [domain, "rooms." + domain], secret: Array(domain.utf8),
       idleSeconds: 1_800, trust: SideTrust(domain, network), dialing: network,
-      rules: DomainPolicy(options, clock: network.door.parley.clock))
+      rules: DomainPolicy(options, clock: network.door.parley.clock), memory: memory)
     listener = ServerListener(streams, mounted: [place], group: network.group, owner: owner)
   }
 
