@@ -320,7 +320,7 @@ let package = Package(
       name: "AppDoorTests",
       dependencies: [
         "AppDoor", "HTTPPort", "Basics", "JSON", "Dialogs", "Accounts", "SQLiteStore", "Addresses", yams, nioCore,
-        nioHTTP1, nioWebSocket, logging,
+        nioHTTP1, nioSSL, nioWebSocket, logging,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(

@@ -102,10 +102,12 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     }
   }
 
-  /// Closes the connection for the memory that its unfinished body takes, with 503 if no response has begun.
+  /// Closes the connection for the memory that its unfinished body takes, with 503 if no response has begun. The body is kept until the
+  /// connection has ended, which does not wait for the client.
   func giveWay(_ context: ChannelHandlerContext) {
     guard pace != nil else { return }
     refuse(context, .serviceUnavailable, ["retry-after": "\(HTTPLimits.bodyRetrySeconds)"])
+    context.pipeline.syncOperations.cut()
   }
 
   private func refuse(

@@ -162,6 +162,11 @@ public struct HTTPContext: RequestContext {
     }
   }
 
+  /// Closes the connection at once, with what its client does not read.
+  package func cut() {
+    channel.eventLoop.execute { [channel] in channel.pipeline.syncOperations.cut() }
+  }
+
   /// Notes that the request is one of a logged-in user, so that its connection gives way to nobody until the response has ended.
   public func noteLogin() {
     // The response is written later on the same loop.

@@ -118,10 +118,10 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
 }
 
 extension ChannelPipeline.SynchronousOperations {
-  /// Closes an accepted connection at once. TLS would first send what waits, and then wait for the client's end of the
+  /// Closes a connection at once. TLS would first send what waits, and then wait for the client's end of the
   /// connection: a client that reads nothing would keep it for some seconds more, in which others could take its place.
   package func cut() {
-    guard let tls = try? context(handlerType: NIOSSLServerHandler.self) else { return close(promise: nil) }
+    guard let tls = try? context(handlerType: NIOSSLHandler.self) else { return close(promise: nil) }
     tls.close(promise: nil)
   }
 }

@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import NIOCore
 import NIOEmbedded
+import NIOSSL
 import NIOWebSocket
 import SQLiteStore
 import Synchronization
@@ -38,6 +39,7 @@ import Testing
     func flush() {}
     func setReading(_ isReading: Bool) { reading.changes.withLock { $0.append(isReading) } }
     func close(_ code: CloseCode, reason: String, _ problem: Problem?) {}
+    func finish() {}
     func cut() {}
   }
 
@@ -360,5 +362,58 @@ import Testing
       session.writabilityChanged()
       #expect(unread.bytes == 0)
     }
+  }
+
+  /// Counts the times that an open connection is closed through TLS, and not beneath it.
+  private final class Closes: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var count = 0
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+      if context.channel.isActive { count += 1 }
+      context.close(mode: mode, promise: promise)
+    }
+  }
+
+  /// TLS would keep what the client of a socket does not read, for some seconds, while it waits for the client.
+  @Test func aSocketIsCutBeneathTLS() async throws {
+    let scene = try await Scene()
+    let channel = NIOAsyncTestingChannel(loop: scene.loop)
+    try await channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).get()
+    let count = try await scene.loop.executeInContext { [door = scene.door] in
+      var configuration = TLSConfiguration.makeClientConfiguration()
+      configuration.certificateVerification = .none
+      let tls = try NIOSSLClientHandler(context: NIOSSLContext(configuration: configuration), serverHostname: nil)
+      let (closes, pipeline) = (Closes(), channel.pipeline.syncOperations)
+      try pipeline.addHandler(tls)
+      try pipeline.addHandler(closes)
+      try pipeline.addHandler(WebSocketFrameEncoder())
+      let socket = try SocketChannel(channel, door: door, address: "192.0.2.1")
+      try pipeline.addHandler(socket)
+      socket.cut()
+      return closes.count
+    }
+    #expect(count == 0 && !channel.isActive)
+    await scene.loop.run()
+  }
+
+  /// The connection of a stream of events is closed with what waits for a client that reads nothing.
+  @Test func aStreamThatNobodyReadsIsCut() async throws {
+    let scene = try await Scene()
+    let caller = try await scene.logIn()
+    let body = try await StreamChannel.open(caller, cursor: nil, address: "192.0.2.1", door: scene.door)
+    let cuts = Atomic(0)
+    body.whenCut { cuts.add(1, ordering: .relaxed) }
+    let text = String(repeating: "x", count: 8_000)
+    for _ in 0..<AppLimits.streamBytesMax / text.count + 2 {
+      let draft = MessageDraft(
+        to: scene.juliet.address, content: Content(kind: .text, text: text), envelope: Envelope(type: .chat),
+        traits: [.counts, .archived, .fromApp], key: nil)
+      try await scene.parley.post(.message(draft), by: scene.watcher.party)
+    }
+    let unread = scene.parley.options.memory.unread
+    try await scene.until { unread.bytes > 0 }
+    #expect(cuts.load(ordering: .relaxed) == 0)
+    await scene.pass(60)
+    #expect(cuts.load(ordering: .relaxed) == 1 && unread.bytes == 0)
   }
 }

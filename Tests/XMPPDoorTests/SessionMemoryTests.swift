@@ -1,7 +1,11 @@
 import Addresses
 import Basics
 import Dialogs
+import HTTPPort
 import NIOCore
+import NIOEmbedded
+import NIOSSL
+import ServerMetrics
 import Testing
 import XMLStream
 import XMPP
@@ -139,6 +143,53 @@ import XMPP
     }.get()
     await listener.stopAccepting()
     try await network.end()
+  }
+
+  private final class Server: RemoteConnection {}
+
+  /// Counts the times that an open connection is closed through TLS, and not beneath it.
+  private final class Closes: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var count = 0
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+      if context.channel.isActive { count += 1 }
+      context.close(mode: mode, promise: promise)
+    }
+  }
+
+  /// A server elsewhere counts as one, however many connections it has. That which it loses is closed at once: TLS would keep what it
+  /// does not read for some seconds.
+  @Test func theServerWithTheMostUnreadIsDisconnected() throws {
+    var memory = SessionMemory()
+    memory.unread = MemoryBound(bytesMax: 12 * Self.share)
+    let network = try ServerNetwork(memory: memory)
+    let (loop, door) = (EmbeddedEventLoop(), network.door)
+    let loopContext = LoopContext(loop: loop, Metrics())
+    let context = try #require(SideTrust("capulet.example", network).serverContext("capulet.example"))
+    func connect(to domain: String, port: Int, shares: Int) throws -> (channel: EmbeddedChannel, closes: Closes) {
+      let closes = Closes()
+      let server = Server(
+        door: door, loopContext: loopContext, peer: "192.0.2.1:\(port)", contentNamespace: NS.server,
+        unreadBytesMax: 1 << 20)
+      let channel = EmbeddedChannel(handlers: [NIOSSLServerHandler(context: context), closes, server], loop: loop)
+      try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: port)).wait()
+      server.sending = door.parley.sending.budget(of: .domain(domain), now: door.parley.clock.now)
+      channel.isWritable = false
+      server.append { $0.raw(ByteBuffer(repeating: 0x20, count: shares * Self.share)) }
+      server.flush()
+      return (channel, closes)
+    }
+    var servers = [try connect(to: "montague.example", port: 1, shares: 4)]
+    for port in 2...5 { servers.append(try connect(to: "capulet.example", port: port, shares: 2)) }
+    #expect(memory.unread.bytes == 12 * Self.share)
+    servers.append(try connect(to: "capulet.example", port: 6, shares: 2))
+    loop.run()
+    #expect(servers.map { $0.channel.isActive } == [true, false, true, true, true, true])
+    #expect(servers[1].closes.count == 0)
+    for server in servers { server.channel.pipeline.syncOperations.cut() }
+    loop.run()
+    #expect(memory.unread.bytes == 0)
+    network.group.shutdownGracefully { _ in }
   }
 
   /// What a client has not acknowledged counts at once, not only at the next tick, and what it acknowledges no longer does. So a user

@@ -87,7 +87,9 @@ extension AppDoor {
       if Self.isHeld("\"\(tag)\"", by: request) { return Response(status: .notModified, headers: headers) }
       return OperationRunner.response(status, bytes, headers)
     case .bytes(let download): return Self.response(download, to: request)
-    case .stream(let stream): return Self.response(stream, to: request)
+    case .stream(let stream):
+      stream.whenCut { context.cut() }
+      return Self.response(stream, to: request)
     }
   }
 

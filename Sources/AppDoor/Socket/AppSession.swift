@@ -140,7 +140,7 @@ final class AppSession {
     if case .closed = state { return }
     tell(.goAway, GoAwayBody(reason: "shutdown", retryAfterMs: 1_000))
     close(.goingAway, reason: ProblemBody.typePrefix + "shutdown")
-    channel.cut()
+    channel.finish()
   }
 
   /// Ends the session for any reason: nothing more is sent, timers stop. Idempotent.

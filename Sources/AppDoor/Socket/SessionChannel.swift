@@ -20,7 +20,9 @@ protocol SessionChannel: AnyObject {
   func setReading(_ isReading: Bool)
   /// Sends the reason, and ends. Nothing is written after it.
   func close(_ code: CloseCode, reason: String, _ problem: Problem?)
-  /// Closes the connection at once.
+  /// Closes the connection once what was written is sent, without waiting for the client's answer.
+  func finish()
+  /// Closes the connection at once, with what the client does not read.
   func cut()
   /// Notes that the client has proved who it is.
   func loggedIn()

@@ -134,7 +134,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   private func keepAlive() {
     if NIODeadline.now() - lastRead > AppLimits.silenceMax {
       end()
-      channel.close(promise: nil)
+      cut()
       return
     }
     send(.ping, ByteBuffer())
@@ -169,10 +169,12 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     flush()
     // The client answers the close; otherwise it is cut off.
     let channel = channel
-    channel.eventLoop.scheduleTask(in: .seconds(5)) { channel.close(promise: nil) }
+    channel.eventLoop.scheduleTask(in: .seconds(5)) { channel.pipeline.syncOperations.cut() }
   }
 
-  func cut() { channel.close(promise: nil) }
+  func finish() { channel.close(promise: nil) }
+
+  func cut() { channel.pipeline.syncOperations.cut() }
 
   func loggedIn() { onLogin() }
 }

@@ -19,6 +19,8 @@ final class StreamChannel: SessionChannel {
     let taken: @Sendable (Int) -> Void
     /// Reports the end: the client has disconnected, or everything was sent.
     let ended: @Sendable () -> Void
+    /// Sets what closes the connection of a client that does not read.
+    let whenCut: @Sendable (@escaping @Sendable () -> Void) -> Void
   }
 
   let eventLoop: any EventLoop
@@ -34,6 +36,7 @@ final class StreamChannel: SessionChannel {
   private var isEnded = false
   private(set) var isWritable = true
   var unreadBytes: Int { outstanding }
+  private var onCut: (@Sendable () -> Void)?
   /// The memory of this answer, which ends with the connection of the client.
   private var held: MemoryBound.Holder?
 
@@ -76,7 +79,8 @@ final class StreamChannel: SessionChannel {
       return Body(
         chunks: stream,
         taken: { count in loop.execute { bound.value.taken(count) } },
-        ended: { loop.execute { bound.value.end() } })
+        ended: { loop.execute { bound.value.end() } },
+        whenCut: { cut in loop.execute { bound.value.onCut = cut } })
     } catch let problem as Problem {
       throw problem
     } catch {
@@ -101,6 +105,7 @@ final class StreamChannel: SessionChannel {
     heart?.cancel()
     held?.release()
     held = nil
+    onCut = nil
     chunks.finish()
     let session = session
     self.session = nil
@@ -178,7 +183,13 @@ final class StreamChannel: SessionChannel {
     end()
   }
 
-  func cut() { end() }
+  func finish() { end() }
+
+  func cut() {
+    let cut = onCut
+    end()
+    cut?()
+  }
 }
 
 /// The open event streams: the port stops when each has ended.

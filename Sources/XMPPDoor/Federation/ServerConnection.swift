@@ -316,7 +316,7 @@ final class ServerConnection: RemoteConnection {
     if let askedAt, now > askedAt + FederationStreamLimits.acknowledgement {
       // No stream error would reach it.
       failed(ChannelError.connectTimeout(FederationStreamLimits.acknowledgement))
-      context?.close(mode: .all, promise: nil)
+      context?.pipeline.syncOperations.cut()
     } else if now > wroteAt + keepAlive {
       wroteAt = now
       // RFC 6120 4.6.1: whitespace, or a question that is answered.

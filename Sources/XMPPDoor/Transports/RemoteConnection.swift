@@ -1,5 +1,6 @@
 import Basics
 import Dialogs
+import HTTPPort
 import Logging
 import NIOCore
 import XMLStream
@@ -266,7 +267,7 @@ class RemoteConnection: ChannelInboundHandler {
       let count = writer.buffer.readableBytes
       self.writer = consume writer
       // It does not read: stanzas for its users are lost, as they would be with the connection.
-      if count > unreadBytesMax { context.close(mode: .all, promise: nil) }
+      if count > unreadBytesMax { context.pipeline.syncOperations.cut() }
       countUnread()
       return
     }
@@ -274,22 +275,24 @@ class RemoteConnection: ChannelInboundHandler {
     loopContext.give(writer)
   }
 
-  /// Counts what waits for the peer, from when it does not read until it has read nearly everything.
+  /// Counts what waits for the peer, from when it does not read until it has read nearly everything: with that of the account's other
+  /// connections. Before the peer has proved who it is, `countMemory` counts it.
   private func countUnread() {
-    guard !isWritable, !isOver, let context else {
+    guard !isWritable, !isOver, memory == nil, let context else {
       unread?.release()
       return unread = nil
     }
     let (me, loop) = (NIOLoopBound(self, eventLoop: loopContext.loop), loopContext.loop)
     let holder =
-      unread ?? door.parley.options.memory.unread.enter(peer) { loop.execute { me.value.giveUnreadUp() } }
+      unread
+      ?? door.parley.options.memory.unread.enter("\(sending.account)") { loop.execute { me.value.giveUnreadUp() } }
     unread = holder
     holder.hold((writer?.buffer.readableBytes ?? 0) + context.unsentBytes)
   }
 
   /// Closes the connection for others. What must arrive is sent when the peer connects again.
   private func giveUnreadUp() {
-    if unread != nil, !isWritable { context?.close(mode: .all, promise: nil) }
+    if unread != nil, !isWritable { context?.pipeline.syncOperations.cut() }
   }
 
   /// Closes the connection once everything is sent.
