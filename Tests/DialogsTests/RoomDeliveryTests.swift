@@ -426,6 +426,56 @@ import Testing
     #expect(budget(hidden, on: stage).isFull(now: stage.clock.now))
   }
 
+  /// Nor is anything charged that changes nothing for others, also where nobody waits for the outcome.
+  @Test func whatChangesNothingIsGivenBack() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: Limits.fanOutMin + 1, on: stage)
+    let owner = sessions[0]
+    func submit(_ intent: RoomIntent) async throws {
+      #expect(stage.parley.submit(Post(author: owner.party, intent: .room(intent), completion: .none)))
+      try await stage.settle(owner.party)
+    }
+    func typing(_ isTyping: Bool) -> RoomIntent {
+      .signal(
+        .address(room.address),
+        RelayedStanza(
+          name: .message(.groupchat), from: owner.party, fromResource: nil, to: room.address, toResource: nil, id: nil,
+          extras: [], typing: isTyping))
+    }
+    // It ends what has not begun.
+    try await submit(typing(false))
+    #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
+    try await submit(typing(true))
+    #expect(!budget(owner, on: stage).isFull(now: stage.clock.now))
+    stage.clock.set(stage.clock.now.milliseconds + 260)
+    #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
+    let key = RepeatKey(rule: .app, id: "one", bodyHash: 1)
+    let message = RoomIntent.say(.address(room.address), stage.draft("one", app: true, key: key))
+    try await submit(message)
+    #expect(!budget(owner, on: stage).isFull(now: stage.clock.now))
+    stage.clock.set(stage.clock.now.milliseconds + 260)
+    #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
+    for _ in 0..<3 { try await submit(message) }
+    #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
+  }
+
+  /// The same of profiles, and of what a user's contacts are not told.
+  @Test func whatContactsAreNotToldIsGivenBack() async throws {
+    let stage = try Stage(sending: slow)
+    let juliet = try await stage.user("juliet")
+    for friend in try await stage.crowd(Limits.fanOutMin) {
+      try await stage.parley.post(.link(friend.address, name: nil, groups: nil, mutual: true), by: juliet)
+    }
+    let session = try await stage.session(juliet, "balcony")
+    try await stage.parley.post(.profile(ProfileDraft(displayName: "Juliet")), by: juliet)
+    #expect(!budget(session, on: stage).isFull(now: stage.clock.now))
+    stage.clock.set(stage.clock.now.milliseconds + 10_000)
+    #expect(budget(session, on: stage).isFull(now: stage.clock.now))
+    try await stage.parley.post(.profile(ProfileDraft(displayName: "Juliet")), by: juliet)
+    try await stage.parley.post(.node(.create(node: "urn:example:diary", [])), by: juliet)
+    #expect(budget(session, on: stage).isFull(now: stage.clock.now))
+  }
+
   /// All devices of a user enter twice; a nick changes as often, and then once a second.
   @Test func changesOfNickInALargeRoomHaveAPace() async throws {
     let stage = try Stage()

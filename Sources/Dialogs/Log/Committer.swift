@@ -56,6 +56,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private var judge: Judge
   private var audiences = Audiences()
   private var pause = DispatchTime(uptimeNanoseconds: 0)
+  /// Whether something of the next settled post is for a room or for contacts.
+  private var isSpread = false
 
   init(
     store: any Store, hub: Hub, registries: Parley.Registries, clock: any Clock, realms: RealmTable,
@@ -136,18 +138,19 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     var isTaken = true
     // The further entries of the next settled post, if it is a message with several files.
     var parts = 0
+    isSpread = false
     for item in effects {
       switch item {
       case .settled(let post, var result):
         if let charge = post.charge {
-          if result.toldNobody(of: post.intent) {
+          if result.toldNobody(of: post.intent, isSpread: isSpread) {
             charge.giveBack(now: clock.now)
           } else {
             // A message with several files was charged as one.
             charge.add(parts, now: clock.now)
           }
         }
-        parts = 0
+        (parts, isSpread) = (0, false)
         if case .success(let receipt) = result, receipt.deliveries > 0 {
           registries.sending.budget(ofAuthor: post.author, from: post.peer, in: judge.realms, now: clock.now)
             .owe(deliveries: receipt.deliveries, now: clock.now)
@@ -167,6 +170,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         }
       case .entry(let entry, let author):
         if case .message(let message) = entry.fact, message.traits.contains(.part) { parts += 1 }
+        if entry.room != nil { isSpread = true }
         announce(entry, except: author, into: &lanes)
       case .arrived(let onlineSession, let contactSnapshot):
         // The groups as the posts before it have left them.
@@ -185,6 +189,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .signal(let signal, let session, let party, let target):
         isTaken = hub.route(signal, from: session, party: party, to: target, into: &lanes)
       case .profile(let party, let profile, let session, let contactSnapshot):
+        isSpread = true
         hub.tellSubscribers(
           .profile(party, profile), from: session, of: party, contactSnapshot: contactSnapshot, into: &lanes)
       case .contactSnapshot(let user, let change):
@@ -202,7 +207,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         lanes = LaneBatch(registries.fanOutLoad)
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
       case .room(let effects): tell(effects, into: &lanes)
-      case .node(let event, let contactSnapshot): hub.route(event, contactSnapshot: contactSnapshot, into: &lanes)
+      case .node(let event, let contactSnapshot):
+        if event.isForContacts { isSpread = true }
+        hub.route(event, contactSnapshot: contactSnapshot, into: &lanes)
       case .followed(let room, let session, let seesAddresses):
         audiences.follow(room, by: session, seesAddresses: seesAddresses)
       case .vacated(let session): audiences.forget(session)
@@ -425,6 +432,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         heard = hub.typing.note(
           stanza, isTyping, at: .room(room), isSemiAnonymous: isSemiAnonymous, now: clock.now)
       }
+      if heard != .no { isSpread = true }
       if heard == .everyone || heard == .clients { relay(stanza, in: room, into: &lanes) }
       if heard == .everyone || heard == .apps {
         overhear(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
@@ -464,12 +472,17 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 }
 
 extension Result<Receipt, Problem> {
-  /// Returns whether the post has no deliveries to others than the author: it was refused, or is a repeated message. Other
-  /// repeats may have some.
-  fileprivate func toldNobody(of intent: Intent) -> Bool {
-    guard case .success(let receipt) = self else { return true }
-    guard case .room(.say) = intent else { return false }
-    return receipt.isRepeat
+  /// Returns whether the post has no deliveries to others than the author: it was refused, or changed nothing that others see, as a
+  /// repeated message, or an end of typing that nobody was shown.
+  ///
+  /// - Parameter isSpread: Whether something of it is for a room or for contacts.
+  fileprivate func toldNobody(of intent: Intent, isSpread: Bool) -> Bool {
+    guard case .success = self else { return true }
+    switch intent {
+    case .room(.say), .room(.signal), .room(.marker), .node, .profile: return !isSpread
+    // The rules of other changes in a room give the charge back themselves.
+    default: return false
+    }
   }
 }
 

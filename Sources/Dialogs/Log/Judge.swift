@@ -338,7 +338,8 @@ struct Judge {
   }
 
   mutating func settle(_ post: Post, _ receipt: Receipt? = nil) {
-    if case .none = post.completion { return }
+    // The charge of a post that was delivered to nobody is given back, whoever waits for its outcome.
+    if case .none = post.completion, post.charge == nil { return }
     effects.append(.settled(post, .success(receipt ?? Receipt(position: head))))
   }
 

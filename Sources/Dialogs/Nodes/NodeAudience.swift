@@ -16,7 +16,7 @@ extension Hub {
     let people = event.people
     var told: Set<SessionID> = []
     add(event, to: onlineSessions(of: event.owner.id), &told, into: &batch)
-    if let contactSnapshot, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
+    if let contactSnapshot, event.isForContacts {
       batch.spread(.user(event.owner.id), to: contactSnapshot.subscribers.count) { batch in
         contactSnapshot.forEachContact(finding: { online($0) }) { contact, other in
           guard contact.subscription.from else { return }
@@ -102,5 +102,12 @@ extension Hub {
   /// Returns whether one of the user's own sessions is interested in a node.
   func isAnyInterested(in node: String, of user: UserID) -> Bool {
     onlineSessions(of: user).contains { $0.isAvailable && $0.interests.contains(node) }
+  }
+}
+
+extension NodeEvent {
+  /// Whether contacts may be told, and not the owner and explicit subscribers alone.
+  var isForContacts: Bool {
+    recipient == nil && (configuration.access != .whitelist || !people.affiliations.isEmpty)
   }
 }
