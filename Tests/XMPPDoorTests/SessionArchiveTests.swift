@@ -367,6 +367,28 @@ import XMPP
     try await scene.end()
   }
 
+  /// A client that comes back while the server stops: the loop of its new connection may have stored its sessions already, so
+  /// that the former session is stored where it is.
+  @Test func aStopStoresASessionThatIsToBeHandedOver() async throws {
+    let scene = try await Scene([])
+    let (juliet, jid) = (scene.juliet, scene.jid)
+    let outcome = try await scene.onLoop { door, loopContext -> (isTaken: Bool, kept: Int) in
+      let session = XMPPSession(door: door, loopContext: loopContext, party: juliet, jid: jid)
+      session.follow(from: .zero)
+      _ = session.enable(resume: true, max: nil)
+      session.suspend()
+      let sizes = loopContext.archivedSizes()
+      var isTaken = false
+      session.handOver(handled: 0, to: SessionHandle(party: juliet, loopContext: loopContext)) { _ in isTaken = true }
+      // The log comes to the handover before the session is stored.
+      session.receive(.handedOver)
+      let stopped = loopContext.shutDown(ArchiveShare(sizes: sizes, bytesMax: 1 << 20))
+      return (isTaken, stopped.kept.count)
+    }
+    #expect(!outcome.isTaken && outcome.kept == 1)
+    try await scene.end()
+  }
+
   /// A session whose client would be sent so much again that presence would not fit ends; the other one is stored.
   @Test func aStopKeepsWhatMayBeSentAgain() async throws {
     let scene = try await Scene([])

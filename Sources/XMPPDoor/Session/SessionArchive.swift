@@ -127,7 +127,11 @@ enum SessionArchive {
 
   static func archive(_ session: XMPPSession) -> SuspendedSession? {
     guard let state = session.state else { return nil }
-    let onlineSession = session.parley.hub.onlineSessions(of: session.party.id).first { $0.session === session.handle }
+    // The hub may know it by the handle of a successor to which it is not handed over any more.
+    let handles = [session.handle, session.successor?.handle]
+    let onlineSession = session.parley.hub.onlineSessions(of: session.party.id).first { online in
+      handles.contains { $0 === online.session }
+    }
     let snapshot = state.management.snapshot
     var stored = Kept.KeptStanzas(count: session.stored?.count ?? 0, bytes: session.stored?.byteCount ?? 0)
     var stanzas = ByteBuffer()

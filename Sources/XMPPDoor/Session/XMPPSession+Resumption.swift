@@ -141,7 +141,7 @@ extension XMPPSession {
   /// Gives the state to the successor and ends silently. It is called when everything before the handover has been
   /// delivered, and waits until the client's requests are answered too.
   func surrender() {
-    guard let successor, !isEnded else { return }
+    guard let successor, !isEnded, !loopContext.isStopping else { return }
     guard isSettled else {
       self.successor?.isDue = true
       return

@@ -19,6 +19,9 @@ final class LoopContext {
   private var spare: [ElementWriter] = []
   private var timer: RepeatedTask?
   private let metrics: Metrics
+  /// Whether the server stops. Sessions of the loop are not handed over any more: the loop of the new session may have stored its own
+  /// already, and the session would be in none. The former session is stored in its place.
+  private(set) var isStopping = false
   /// The time at which the next turn is due.
   private var due = NIODeadline.distantFuture
 
@@ -70,9 +73,11 @@ final class LoopContext {
     for server in Array(servers.values) { server.tick(now) }
   }
 
-  /// The sizes of the sessions that can be resumed (`SessionArchive.size`), with everything that waited in the lane.
+  /// The sizes of the sessions that can be resumed (`SessionArchive.size`), with everything that waited in the lane. All loops are asked
+  /// before one of them stores its sessions: what was handed over until then has arrived.
   func archivedSizes() -> [Int] {
     lane.finish()
+    isStopping = true
     return (allConnections.compactMap(\.session) + suspended.values).compactMap { SessionArchive.size(of: $0) }
   }
 
