@@ -12,6 +12,11 @@ public final class MemoryBound: Sendable {
   /// The bytes of a share: what a small holder takes, and few enough that a bound is exact to some kilobytes.
   public static let shareBytes = 16_384
 
+  /// Returns the memory of a buffer that has grown to so many bytes: NIO's buffers grow to powers of two.
+  public static func grown(_ bytes: Int) -> Int {
+    bytes > 1 ? 1 << (Int.bitWidth - (bytes - 1).leadingZeroBitCount) : max(0, bytes)
+  }
+
   /// One holder. It holds nothing any more once it is released or ended, or when nothing refers to it.
   public final class Holder: Sendable {
     private let bound: MemoryBound

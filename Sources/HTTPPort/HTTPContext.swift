@@ -69,7 +69,7 @@ public struct HTTPContext: RequestContext {
       guard body.readableBytes != announced, let memory else { continue }
       let holder = held ?? hold(isLoggedIn ? memory.loggedIn : memory.withoutLogin, request)
       held = holder
-      holder.hold(body.readableBytes)
+      holder.hold(body.capacity)
     }
     held?.release()
     return body

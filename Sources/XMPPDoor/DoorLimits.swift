@@ -190,6 +190,8 @@ enum DoorLimits {
   /// The unacknowledged bytes by which a session's have grown when their memory is counted again: half a share of the memory. Fewer
   /// are counted within the interval of `LoopContext.tick`.
   static let unacknowledgedBytesUncounted = MemoryBound.shareBytes / 2
+  /// The memory that each of them takes beside its bytes: its place in the queue, and a buffer, which grows to a power of two.
+  static let keptStanzaBytes = 128
   /// The unacknowledged bytes, a quarter of what is held at all, up to which paced stanzas are sent.
   static let unacknowledgedBytesPaced = 256 * 1024
   /// The unacknowledged bytes and stanzas of a session that waits to be resumed, half of what is held at all, up to which

@@ -84,4 +84,8 @@ import Testing
     #expect(ended.names == ["large"] && bound.bytes == Self.share)
     withExtendedLifetime((small, large)) {}
   }
+
+  @Test func aBufferHasAPowerOfTwo() {
+    #expect([0, 1, 2, 3, 16_384, 16_385].map(MemoryBound.grown) == [0, 1, 2, 4, 16_384, 32_768])
+  }
 }

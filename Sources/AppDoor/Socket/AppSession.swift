@@ -104,10 +104,12 @@ final class AppSession {
       }
       let (loop, owner) = (channel.eventLoop, open?.caller.user.address.description ?? address)
       unread = parley.options.memory.unread.enter(owner) { loop.execute { me.value.giveUnreadUp() } }
-      unread?.hold(channel.unreadBytes)
+      countUnread()
     }
     regulateReading()
   }
+
+  private func countUnread() { unread?.hold(MemoryBound.grown(channel.unreadBytes)) }
 
   /// Closes the connection of a client that does not read, for others. Its cursor remains valid.
   private func giveUnreadUp() {
@@ -271,7 +273,7 @@ final class AppSession {
 
   func flush() {
     channel.flush()
-    unread?.hold(channel.unreadBytes)
+    countUnread()
   }
 
   func write(_ body: some JSONWritable, cursor: String? = nil) {

@@ -307,6 +307,7 @@ final class ServerConnection: RemoteConnection {
 
   func tick(_ now: NIODeadline) {
     guard isVerified else { return }
+    countUnread(atTick: true)
     if let provedUntil, provedUntil < door.parley.clock.now {
       // The next stream shows another certificate, or is told why not.
       return close(nil)

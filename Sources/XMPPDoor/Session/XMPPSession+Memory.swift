@@ -16,7 +16,7 @@ extension XMPPSession {
       }
     unacknowledged = holder
     countedAgainFrom = bytes + DoorLimits.unacknowledgedBytesUncounted
-    holder.hold(bytes)
+    holder.hold(bytes + management.outbound.count * DoorLimits.keptStanzaBytes)
   }
 
   func forgetUnacknowledged() {

@@ -307,16 +307,21 @@ final class XMPPConnection: SessionOutlet {
   /// Counts what the stream holds, until its login is over.
   private func countMemory() {
     guard !hasEndedLogin else { return }
-    var bytes = (hasTLS ? DoorLimits.streamTLSBytes : DoorLimits.streamBytes) + backlog.capacity + gatheredBytes
+    var bytes = (hasTLS ? DoorLimits.streamTLSBytes : DoorLimits.streamBytes) + backlog.capacity
+    // A writer whose bytes are sent at once is the loop's.
+    bytes += isWritable ? gatheredBytes : gatheredMemory
     if case .within(let reader) = reading { bytes += reader.reader.heldBytes }
     bytes += eventBytes
-    if let transport { bytes += transport.heldBytes }
+    if let transport { bytes += MemoryBound.grown(transport.heldBytes) }
     memory.hold(bytes)
   }
 
-  /// Counts what waits for a logged-in client, from when it does not read until it has read nearly everything.
-  private func countUnread() {
-    guard !isWritable, !isOver, hasEndedLogin, let transport else {
+  /// Counts what waits for a logged-in client, from when it does not read until it has read nearly everything. At a tick it counts as
+  /// well where the transport takes more still.
+  private func countUnread(atTick: Bool = false) {
+    guard !isOver, hasEndedLogin, let transport,
+      !isWritable || atTick && transport.heldBytes >= MemoryBound.shareBytes
+    else {
       unread?.release()
       return unread = nil
     }
@@ -324,12 +329,12 @@ final class XMPPConnection: SessionOutlet {
     let holder =
       unread ?? door.parley.options.memory.unread.enter(owner) { loop.execute { me.value.giveUnreadUp() } }
     unread = holder
-    holder.hold(gatheredBytes + transport.heldBytes)
+    holder.hold(gatheredMemory + MemoryBound.grown(transport.heldBytes))
   }
 
   /// Closes the connection of a client that does not read, for others. Its session can be resumed.
   private func giveUnreadUp() {
-    if unread != nil, !isWritable { drop() }
+    if unread != nil { drop() }
   }
 
   /// Lets a client that reads slowly count as one that has begun to be slow only now, for a while: those that read nothing
@@ -682,6 +687,7 @@ final class XMPPConnection: SessionOutlet {
   private func writeClose() { write { framing.writeClose(into: &$0) } }
 
   var gatheredBytes: Int { writer?.buffer.readableBytes ?? 0 }
+  private var gatheredMemory: Int { writer?.buffer.capacity ?? 0 }
 
   func flush() {
     guard let transport else { return }
@@ -743,7 +749,7 @@ final class XMPPConnection: SessionOutlet {
     noteReading(now)
     flush()
     countMemory()
-    countUnread()
+    countUnread(atTick: true)
     transport?.tick(now)
   }
 

@@ -220,7 +220,8 @@ class RemoteConnection: ChannelInboundHandler {
   /// Counts what the connection holds, until its peer has proved who it is.
   private func countMemory() {
     guard let memory else { return }
-    let written = (writer?.buffer.readableBytes ?? 0) + (context?.unsentBytes ?? 0)
+    let gathered = isWritable ? writer?.buffer.readableBytes : writer?.buffer.capacity
+    let written = (gathered ?? 0) + MemoryBound.grown(context?.unsentBytes ?? 0)
     memory.hold(DoorLimits.streamTLSBytes + backlog.capacity + (reader?.heldBytes ?? 0) + written)
   }
 
@@ -276,9 +277,12 @@ class RemoteConnection: ChannelInboundHandler {
   }
 
   /// Counts what waits for the peer, from when it does not read until it has read nearly everything: with that of the account's other
-  /// connections. Before the peer has proved who it is, `countMemory` counts it.
-  private func countUnread() {
-    guard !isWritable, !isOver, memory == nil, let context else {
+  /// connections. At a tick it counts as well where the channel takes more still. Before the peer has proved who it is, `countMemory`
+  /// counts it.
+  final func countUnread(atTick: Bool = false) {
+    guard !isOver, memory == nil, let context,
+      !isWritable || atTick && context.unsentBytes >= MemoryBound.shareBytes
+    else {
       unread?.release()
       return unread = nil
     }
@@ -287,12 +291,12 @@ class RemoteConnection: ChannelInboundHandler {
       unread
       ?? door.parley.options.memory.unread.enter("\(sending.account)") { loop.execute { me.value.giveUnreadUp() } }
     unread = holder
-    holder.hold((writer?.buffer.readableBytes ?? 0) + context.unsentBytes)
+    holder.hold((writer?.buffer.capacity ?? 0) + MemoryBound.grown(context.unsentBytes))
   }
 
   /// Closes the connection for others. What must arrive is sent when the peer connects again.
   private func giveUnreadUp() {
-    if unread != nil, !isWritable { context?.pipeline.syncOperations.cut() }
+    if unread != nil { context?.pipeline.syncOperations.cut() }
   }
 
   /// Closes the connection once everything is sent.
