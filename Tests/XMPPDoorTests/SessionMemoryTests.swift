@@ -259,6 +259,22 @@ import XMPP
     try await network.end()
   }
 
+  /// A writer whose buffer waits in a channel gets no other of the same size, and else keeps its own.
+  @Test func aWriterKeepsItsBufferUnlessAChannelHasIt() {
+    let loopContext = LoopContext(loop: EmbeddedEventLoop(), Metrics())
+    func writer() -> ElementWriter {
+      var writer = loopContext.takeWriter()
+      writer.raw(ByteBuffer(repeating: 0x20, count: 50_000))
+      return writer
+    }
+    loopContext.give(writer())
+    #expect(loopContext.takeWriter().buffer.capacity == 65_536)
+    let waiting = writer()
+    loopContext.give(waiting)
+    #expect(loopContext.takeWriter().buffer.capacity == 0)
+    #expect(waiting.buffer.readableBytes == 50_000)
+  }
+
   /// An element that waits for an earlier answer counts with its records, however few bytes it has.
   @Test func elementsThatWaitBeforeTheLoginAreCounted() async throws {
     let network = try ServerNetwork()

@@ -128,10 +128,11 @@ final class LoopContext {
   func takeWriter() -> ElementWriter { spare.popLast() ?? StreamFraming.writer() }
 
   /// Takes back a writer whose buffer has been handed to the channel; it is used again once the channel has released
-  /// it.
+  /// it. While a client does not read, the channel keeps the buffer, and the writer begins with an empty one: another of the same size
+  /// would be kept as well for the next stanza, however short that is.
   func give(_ writer: consuming ElementWriter) {
     guard spare.count < 64, writer.buffer.capacity <= 65_536 else { return }
-    writer.buffer.clear()
+    writer.buffer.clear(minimumCapacity: 0)
     spare.append(writer)
   }
 }

@@ -702,7 +702,7 @@ final class XMPPConnection: SessionOutlet {
       transport.send(writer.buffer, ends: ends)
       ends.removeAll(keepingCapacity: true)
     }
-    loopContext.give(writer)
+    loopContext.give(consume writer)
   }
 
   func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }

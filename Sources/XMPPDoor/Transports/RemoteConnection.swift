@@ -273,7 +273,7 @@ class RemoteConnection: ChannelInboundHandler {
       return
     }
     if writer.buffer.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil) }
-    loopContext.give(writer)
+    loopContext.give(consume writer)
   }
 
   /// Counts what waits for the peer, from when it does not read until it has read nearly everything: with that of the account's other
