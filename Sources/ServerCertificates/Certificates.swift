@@ -92,6 +92,12 @@ public final class Certificates: Sendable {
       if files == nil { selfSignedNames += names }
       sources.append(Source(names: names, files: files ?? selfSigned))
     }
+    // A client that asks for a name which is of no domain gets the certificate of the first one.
+    if sources.first?.files == selfSigned, let host = settings.publicHost,
+      !sources.contains(where: { $0.names.contains(host) })
+    {
+      selfSignedNames.append(host)
+    }
     if !selfSignedNames.isEmpty, try SelfSigned.prepare(in: folder, names: selfSignedNames) {
       logger.notice("made a self-signed certificate", metadata: ["file": "\(selfSigned.chain)"])
     }

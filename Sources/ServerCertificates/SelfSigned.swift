@@ -74,14 +74,13 @@ enum SelfSigned {
 
   /// Returns the names and those of the local host, on which a server is tried first.
   private static func alternatives(_ names: [String]) -> [GeneralName] {
-    var all = names
-    if !all.contains("localhost") { all.append("localhost") }
-    let loopback4: [UInt8] = [127, 0, 0, 1]
-    let loopback6: [UInt8] = Array(repeating: 0, count: 15) + [1]
-    return all.map { GeneralName.dnsName(ascii($0)) } + [
-      .ipAddress(ASN1OctetString(contentBytes: loopback4[...])),
-      .ipAddress(ASN1OctetString(contentBytes: loopback6[...])),
-    ]
+    var all: [String] = []
+    for name in names + ["localhost", "127.0.0.1", "::1"] where !all.contains(name) { all.append(name) }
+    return all.map { name -> GeneralName in
+      // RFC 5280 4.2.1.6: an address is no dNSName.
+      guard let address = IPAddress(name) else { return .dnsName(ascii(name)) }
+      return .ipAddress(ASN1OctetString(contentBytes: address.bytes[...]))
+    }
   }
 
   /// Returns the domain in A-labels, the form of certificates and of TLS's server name (RFC 5280 7.2).

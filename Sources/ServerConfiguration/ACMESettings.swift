@@ -120,9 +120,7 @@ extension SettingsReader {
 
   /// Returns the name in a URL of https; nil for others and for addresses.
   private static func host(_ url: String) -> String? {
-    guard url.hasPrefix("https://") else { return nil }
-    let host = url.dropFirst(8).prefix { !":/[".contains($0) }
-    guard host.contains("."), let domain = Host.domain(String(host)), IPAddress(domain) == nil else { return nil }
-    return domain
+    guard let host = Host.ofSecureURL(url), host.contains("."), IPAddress(host) == nil else { return nil }
+    return host
   }
 }

@@ -46,6 +46,14 @@ package enum Host {
     return !rest.isEmpty && rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
   }
 
+  /// Returns the host of a URL of https, a domain in normal form or an address; nil for other URLs.
+  static func ofSecureURL(_ url: String) -> String? {
+    guard url.hasPrefix("https://") else { return nil }
+    let authority = url.dropFirst(8).prefix { $0 != "/" }
+    if authority.hasPrefix("[") { return IPAddress(String(authority.dropFirst().prefix { $0 != "]" }))?.description }
+    return domain(String(authority.prefix { $0 != ":" }))
+  }
+
   /// Returns a domainpart in normal form (RFC 7622 3.2), or nil.
   package static func domain(_ text: String) -> String? {
     guard let address = BareJID(parsing: text), address.local == nil else { return nil }

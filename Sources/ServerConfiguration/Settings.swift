@@ -192,6 +192,10 @@ public struct Settings: Hashable, Sendable {
     return https.isOn ? "https://\(domain)\(https.port == 443 ? "" : ":\(https.port)")" : nil
   }
 
+  /// The host of the public URL, a name or an address, for which browsers and apps expect a certificate; nil if the URL is
+  /// not of https, or the HTTPS port is off.
+  package var publicHost: String? { https.isOn ? Host.ofSecureURL(publicURL) : nil }
+
   /// Returns the page of the web client where people create accounts of a domain; nil if there is none. Other domains than
   /// the first are served under their own names.
   package func signUpPage(of domain: Domain) -> String? {

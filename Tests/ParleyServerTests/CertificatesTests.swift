@@ -34,6 +34,80 @@ import X509
     }
   }
 
+  /// The names of the self-signed certificate after a start with these values.
+  private func selfSignedNames(_ folder: String, _ values: [String: String]) throws -> [String] {
+    _ = try Certificates(
+      settings(folder, ["domain": "a.example"].merging(values) { $1 }), folder: folder + "/tls", logger: quiet)
+    let pem = String(
+      decoding: try Files.read(SelfSigned.chainPath(folder + "/tls"), bytesMax: 100_000), as: UTF8.self)
+    let names = try #require(try Certificate(pemEncoded: pem).extensions.subjectAlternativeNames)
+    return names.compactMap { name -> String? in
+      switch name {
+      case .dnsName(let name): name
+      case .ipAddress(let bytes): IPAddress(bytes: bytes.bytes)?.description
+      default: nil
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("https://chat.example.org", ["chat.example.org"]), ("https://chat.example.org:8443/path", ["chat.example.org"]),
+      ("https://CHAT", ["chat"]), ("https://192.0.2.1:8443", ["192.0.2.1"]), ("https://[2001:db8::1]", ["2001:db8::1"]),
+      ("https://a.example", []), ("https://conference.a.example", []), ("http://chat.example.org", []),
+    ] as [(String, [String])])
+  func theSelfSignedOneNamesTheHostOfTheURL(_ url: String, _ more: [String]) throws {
+    let local = ["localhost", "127.0.0.1", "::1"]
+    try withScratchFolder { folder in
+      #expect(
+        try selfSignedNames(folder, ["http.url": url]) == ["a.example", "conference.a.example"] + more + local)
+    }
+    // Without the HTTPS port nobody expects it in the certificate.
+    try withScratchFolder { folder in
+      #expect(
+        try selfSignedNames(folder, ["http.url": url, "https.port": "0"])
+          == ["a.example", "conference.a.example"] + local)
+    }
+  }
+
+  @Test func anotherURLMakesTheSelfSignedOneAnewAndNoneKeepsIt() throws {
+    try withScratchFolder { folder in
+      #expect(try !selfSignedNames(folder, [:]).contains("chat.example.org"))
+      let named = try selfSignedNames(folder, ["http.url": "https://chat.example.org"])
+      #expect(named.contains("chat.example.org"))
+      let chain = try Files.read(SelfSigned.chainPath(folder + "/tls"), bytesMax: 100_000)
+      #expect(try selfSignedNames(folder, [:]) == named)
+      #expect(try Files.read(SelfSigned.chainPath(folder + "/tls"), bytesMax: 100_000) == chain)
+    }
+  }
+
+  /// The certificate of the first domain is the one for names that are of no domain.
+  @Test func theSelfSignedOneOfAnotherDomainDoesNotNameTheHost() throws {
+    try withScratchFolder { folder in
+      let own = try SelfSigned.make(names: ["a.example"], now: Date())
+      try Files.write(Array(own.chain.utf8), to: folder + "/a.pem", mode: 0o600)
+      try Files.write(Array(own.key.utf8), to: folder + "/a.key", mode: 0o600)
+      let yaml = """
+        domains:
+          - {name: a.example, certificate: \(folder)/a.pem, key: \(folder)/a.key}
+          - {name: b.example}
+        """
+      try Files.write(Array(yaml.utf8), to: folder + "/parley.yaml", mode: 0o600)
+      let settings = try Settings.load(
+        SettingsArguments(
+          file: folder + "/parley.yaml",
+          values: [
+            ("domain", "a.example", "--set"), ("data", folder, "--data"),
+            ("http.url", "https://chat.example.org", "--set"),
+          ]), environment: [:], standardFiles: [])
+      let certificates = try Certificates(settings, folder: folder + "/tls", logger: quiet)
+      let leaf = try #require(certificates.current(for: "b.example").first)
+      let names = try #require(
+        try Certificate(derEncoded: try leaf.toDERBytes()).extensions.subjectAlternativeNames)
+      #expect(names.contains(.dnsName("b.example")) && !names.contains(.dnsName("chat.example.org")))
+    }
+  }
+
   @Test func aChangedFileIsReadAgainAndABrokenOneIsNot() throws {
     try withScratchFolder { folder in
       let chain = folder + "/chain.pem"
