@@ -207,9 +207,12 @@ BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 SYSTEMD_UNITS ?= $(PREFIX)/lib/systemd/system
+# Below share/doc they have the places that they have here, so that their links hold. What one of them links to is among them.
+DOCUMENTS := README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs conf docker/kubernetes.yaml Tests/*/README.md \
+  clients/*/README.md clients/js/parley.d.ts clients/js/examples clients/swift/Sources
 
 .PHONY: install
-install: ## install what `make release` has built: binary, completions, man pages, systemd unit, a configuration
+install: ## install what `make release` has built: binary, completions, man pages, documents, systemd unit, a configuration
 	@test -x $(BINARY) || { echo "make: there is no $(BINARY); make release builds it" >&2; exit 1; }
 	made=$$(mktemp -d)
 	trap 'rm -rf "$$made"' EXIT
@@ -224,9 +227,9 @@ install: ## install what `make release` has built: binary, completions, man page
 	put 0644 "$$made/fish" $(FISH_COMPLETIONS)/parley.fish
 	for page in "$$made"/man1/*; do put 0644 "$$page" $(PREFIX)/share/man/man1/$${page##*/}; done
 	put 0644 "$$made/parley.service" $(SYSTEMD_UNITS)/parley.service
-	for file in README.md CHANGELOG.md LICENSE docs/operations.md conf/parley.yaml conf/prometheus.rules.yml conf/grafana.json; do
-	    put 0644 $$file $(PREFIX)/share/doc/parley/$${file##*/}
-	done
+	# Documents that a former release had would be there still.
+	rm -rf "$(DESTDIR)$(PREFIX)/share/doc/parley"
+	find $(DOCUMENTS) -type f | while read -r file; do put 0644 "$$file" "$(PREFIX)/share/doc/parley/$$file"; done
 	# A configuration that is there is the administrator's.
 	test -e $(DESTDIR)$(SYSCONFDIR)/parley/parley.yaml || put 0640 conf/parley.minimal.yaml $(SYSCONFDIR)/parley/parley.yaml
 

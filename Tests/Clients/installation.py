@@ -53,12 +53,44 @@ def installing(checks, root, binary):
         mode = {path: (root / path).stat().st_mode & 0o777 for path in [
             "usr/bin/parley", "usr/share/bash-completion/completions/parley", "usr/share/zsh/site-functions/_parley",
             "usr/share/fish/vendor_completions.d/parley.fish", "usr/share/man/man1/parley.1",
-            "usr/lib/systemd/system/parley.service", "usr/share/doc/parley/parley.yaml"]}
+            "usr/lib/systemd/system/parley.service", "usr/share/doc/parley/docs/operations.md", "usr/share/doc/parley/conf/parley.yaml"]}
         expect(mode.pop("usr/bin/parley") == 0o755, f"{mode}")
         expect(set(mode.values()) == {0o644}, f"{mode}")
         unit = (root / "usr/lib/systemd/system/parley.service").read_text()
         expect("ExecStart=/usr/bin/parley serve" in unit and "/usr/local" not in unit, unit)
+        described = re.search(r"^Documentation=file:/(.+)$", unit, re.M)[1]
+        expect((root / described).is_file(), f"the unit names {described}")
         ask("make", "-s", "-C", str(ROOT), "install", "BINARY=/nowhere", f"DESTDIR={root}", status=2, env=clean())
+
+
+def heads(text):
+    """The anchors of a document, as they are made of its headings."""
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head) for head in re.findall(r"^#+ (.*?) *$", text, re.M)]
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in plain}
+
+
+def follow(documents):
+    """Every link of these documents that leads to another file or to a heading must lead to one that is there."""
+    dead, number = [], 0
+    text = {path: re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.S | re.M) for path in documents.resolve().rglob("*.md")}
+    for path in text:
+        for pair in re.findall(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"", re.sub(r"`[^`\n]*`", "", text[path])):
+            link = "".join(pair)
+            if re.match(r"[a-z]+:", link):
+                continue
+            number += 1
+            name, _, anchor = link.partition("#")
+            target = (path.parent / name).resolve() if name else path
+            inside = target.exists() and target.is_relative_to(documents.resolve())
+            if not inside or anchor and target in text and anchor not in heads(text[target]):
+                dead.append(f"{path.relative_to(documents.resolve())}: {link}")
+    expect(not dead, f"they lead nowhere: {dead}")
+    expect(number > 300, f"only {number} links were found")
+
+
+def describing(checks, root):
+    with checks.check("every link of an installed document leads to an installed file"):
+        follow(root / "usr/share/doc/parley")
 
 
 def typed(keys, shell, *arguments, until):
@@ -239,6 +271,11 @@ def package(checks, folder, binary):
         (deb,) = made.glob("parley_*.deb")
         depends = ask("dpkg-deb", "--field", str(deb), "Depends")
         expect(all(name in depends for name in ["libsqlite3-0", "libcurl4", "adduser"]), depends)
+        (folder / "unpacked").mkdir()
+        archive = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], capture_output=True, check=True, timeout=PATIENCE).stdout
+        subprocess.run(
+            ["tar", "-x", "-C", folder / "unpacked", "./usr/share/doc/parley"], input=archive, capture_output=True, check=True, timeout=PATIENCE)
+        follow(folder / "unpacked/usr/share/doc/parley")
     with checks.check("it is installed, serves, is upgraded, removed and purged in a test root"):
         expect(os.geteuid() == 0, "a test root needs root")
         (folder / "root").mkdir()
@@ -295,4 +332,5 @@ def run(checks):
         completing(checks, root)
         asking(checks)
         manual(checks, root)
+        describing(checks, root)
         package(checks, folder, binary)
