@@ -233,6 +233,15 @@ install: ## install what `make release` has built: binary, completions, man page
 	# A configuration that is there is the administrator's.
 	test -e $(DESTDIR)$(SYSCONFDIR)/parley/parley.yaml || put 0640 conf/parley.minimal.yaml $(SYSCONFDIR)/parley/parley.yaml
 
+# It removes what `install` puts there, with the same variables. What the administrator and the server have written stays.
+.PHONY: uninstall
+uninstall: ## remove what `make install` has installed; configuration, data and backups stay
+	@rm -f "$(DESTDIR)$(PREFIX)/bin/parley" "$(DESTDIR)$(BASH_COMPLETIONS)/parley" "$(DESTDIR)$(ZSH_COMPLETIONS)/_parley" \
+	    "$(DESTDIR)$(FISH_COMPLETIONS)/parley.fish" "$(DESTDIR)$(SYSTEMD_UNITS)/parley.service" \
+	    "$(DESTDIR)$(PREFIX)"/share/man/man1/{parley,parley-*}.1
+	rm -rf "$(DESTDIR)$(PREFIX)/share/doc/parley"
+	echo "left as they are: $(SYSCONFDIR)/parley, /etc/default/parley, /var/lib/parley, /var/backups/parley, and the user parley"
+
 # Where `make deb` puts the package, and further options of its two programs.
 DEB_FOLDER ?= .build-deb
 DEB_OPTIONS ?=

@@ -82,16 +82,18 @@ STAND_INS = {
     "sudo": '[ "$1" != -u ] || shift 2; exec "$@"',
     "sudoedit": 'sed -i -e "s|: /|: $MACHINE/|" -e "/^# tls:\\|^#   /s/^# //" "$1"',  # what there is to edit: paths, as in SUBSTITUTIONS, and the certificate
     "useradd": ':',
+    "userdel": ':',
     "chgrp": ':',
     "systemctl": '''case "$*" in
         "reload parley") kill -HUP "$SERVER" ;;
         "enable --now parley") test -f "${DESTDIR-$MACHINE}/usr/local/lib/systemd/system/parley.service" ;;  # the test starts what it says
-        stop|"stop prosody"|"stop ejabberd"|"edit parley") ;;
+        stop|"disable --now parley"|daemon-reload|"stop prosody"|"stop ejabberd"|"edit parley") ;;
         *) exit 1 ;; esac''',
-    # Whether there is such a target, and what it needs; the first folder of PATH is that of the stand-ins. It installs once, where what
+    # Whether there is such a target, and what it needs; the first folder of PATH is that of the stand-ins. It installs, where what
     # follows is on that installation: man pages and completions take the debug binary several seconds.
     "make": '''PATH=${PATH#*:}
-        [ "${1-} ${INSTALLS-}" != "install yes" ] || exec make -s -C "$CHECKOUT" install BINARY="$(readlink -f "$MACHINE/bin/parley")" DESTDIR="${DESTDIR-$MACHINE}"
+        [ "${INSTALLS-}" != yes ] || case $1 in install | uninstall)
+            exec make -s -C "$CHECKOUT" "$1" BINARY="$(readlink -f "$MACHINE/bin/parley")" DESTDIR="${DESTDIR-$MACHINE}" ;; esac
         make -n -C "$CHECKOUT" "$@" >/dev/null''',
     "swift": '''case "$1 ${2-}" in
         "build ") ;;
@@ -252,7 +254,7 @@ class Installation(Machine):
     documents. It needs root."""
 
     stand_ins = {
-        **{name: text for name, text in STAND_INS.items() if name not in ("useradd", "chgrp")}, "sudo": installed.STAND_INS["sudo"],
+        **{name: text for name, text in STAND_INS.items() if name not in ("useradd", "userdel", "chgrp")}, "sudo": installed.STAND_INS["sudo"],
         "sudoedit": 'sed -i "/^# tls:\\|^#   /s/^# //" "$1"'}  # the certificate
 
     def __init__(self, **settings):
@@ -556,6 +558,20 @@ def operations(checks, book, machine):
         for folder in ["parley-restored", "parley"]:
             listed = machine.shell(f"sudo -u parley parley user list --config /etc/parley/parley.yaml --data /var/lib/{folder}")
             expect("alice@example.org" in listed and "bob@example.org" not in listed, f"{folder}:\n{listed}")
+    removing(checks, book, machine)
+
+
+def removing(checks, book, machine):
+    with checks.check("docs: operations, removing: first the program, then what it has written"):
+        remove, delete = book.take("docs/operations.md", "Removing")
+        there = [machine.root / name for name in ["etc/parley/parley.yaml", "var/lib/parley/parley.db", "var/backups/parley"]]
+        installed_files = [machine.root / "usr/local" / name for name in ["bin/parley", "lib/systemd/system/parley.service", "share/doc/parley"]]
+        expect(all(path.exists() for path in there + installed_files), "something is missing before")
+        machine.shell(remove, INSTALLS="yes")
+        expect(not any(path.exists() for path in installed_files), f"{[path for path in installed_files if path.exists()]}")
+        expect(all(path.exists() for path in there), f"{[path for path in there if not path.exists()]}")
+        machine.shell(delete)
+        expect(not any(path.exists() for path in there), f"{[path for path in there if path.exists()]}")
 
 
 def helps(checks, book, prepared):

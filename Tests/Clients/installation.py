@@ -93,6 +93,19 @@ def describing(checks, root):
         follow(root / "usr/share/doc/parley")
 
 
+def removing(checks, root):
+    with checks.check("make uninstall removes what make install has installed, and nothing else"):
+        mine = ["etc/parley/parley.yaml", "var/lib/parley/parley.db", "usr/share/man/man1/other.1", "usr/bin/other"]
+        for name in mine[1:]:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text("mine")
+        for _ in range(2):
+            shown = ask("make", "-s", "-C", str(ROOT), "uninstall", f"DESTDIR={root}", "PREFIX=/usr", env=clean())
+            left = [str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir()]
+            expect(sorted(left) == sorted(mine), f"{left}")
+            expect(all(f"/{name}" in shown for name in ["etc/parley", "var/lib/parley", "var/backups/parley"]), shown)
+
+
 def typed(keys, shell, *arguments, until):
     """What a shell shows, up to a text, when these keys are typed."""
     process, terminal = pty.fork()
@@ -333,4 +346,5 @@ def run(checks):
         asking(checks)
         manual(checks, root)
         describing(checks, root)
+        removing(checks, root)
         package(checks, folder, binary)
