@@ -38,8 +38,9 @@ COMMANDS = "apt|apt-get|curl|docker|journalctl|kill|make|parley|sqlite3|ss|sudo|
 # is neither here nor run.
 NOT_RUN = {
     ("README.md", "apt install profanity"): "installs a package; `make test` does",
-    ("docs/operations.md", "apt-get install libsqlite3-0"): "installs a package; `make test` installs what needs it",
+    ("docs/operations.md", "sudo apt-get install libsqlite3-0"): "installs a package; `make test` installs what needs it",
     ("docs/operations.md", "make deb"): "makes and installs a package; the test `installation` does",
+    ("docs/operations.md", "sudo apt install --reinstall"): "the test `installation` upgrades the package",
     ("docs/operations.md", "apt remove"): "the test `installation` does",
     ("docs/operations.md", "apt purge"): "the test `installation` does",
     ("docs/operations.md", "sudo -u parley parley backup --s3"): "wants a bucket; the test `backups_s3` has one",
@@ -87,7 +88,8 @@ STAND_INS = {
     "systemctl": '''case "$*" in
         "reload parley") kill -HUP "$SERVER" ;;
         "enable --now parley") test -f "${DESTDIR-$MACHINE}/usr/local/lib/systemd/system/parley.service" ;;  # the test starts what it says
-        stop|"disable --now parley"|daemon-reload|"stop prosody"|"stop ejabberd"|"edit parley") ;;
+        "restart parley") kill -0 "$SERVER" ;;
+        stop|"stop parley"|"start parley"|"disable --now parley"|daemon-reload|"stop prosody"|"stop ejabberd"|"edit parley") ;;
         *) exit 1 ;; esac''',
     # Whether there is such a target, and what it needs; the first folder of PATH is that of the stand-ins. It installs, where what
     # follows is on that installation: man pages and completions take the debug binary several seconds.
@@ -558,7 +560,20 @@ def operations(checks, book, machine):
         for folder in ["parley-restored", "parley"]:
             listed = machine.shell(f"sudo -u parley parley user list --config /etc/parley/parley.yaml --data /var/lib/{folder}")
             expect("alice@example.org" in listed and "bob@example.org" not in listed, f"{folder}:\n{listed}")
+    upgrading(checks, book, machine, unit, user)
     removing(checks, book, machine)
+
+
+def upgrading(checks, book, machine, unit, user):
+    """To another build and back; here both are the same one."""
+    with checks.check("docs: operations, upgrading and going back"):
+        upgrade, back = book.take("docs/operations.md", "Upgrading")
+        with machine.serving_unit(unit):
+            expect("The configuration is good" in machine.shell(upgrade, INSTALLS="yes"), "parley check")
+            machine.shell(user.replace("alice@", "carol@"))
+        expect("before-upgrade.db to" in machine.shell(back), "nothing was restored")
+        listed = machine.shell("sudo -u parley parley user list --config /etc/parley/parley.yaml --data /var/lib/parley")
+        expect("alice@example.org" in listed and "carol@example.org" not in listed, listed)
 
 
 def removing(checks, book, machine):
