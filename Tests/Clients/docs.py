@@ -61,8 +61,9 @@ NOT_RUN = {
     ("docs/app-protocol.md", "POST /v1/users"): "a table of requests; the test `contract` makes all of them",
     ("docs/guides/attach-a-gateway.md", "slidge --legacy-module"): "a gateway to a network of others; the test `gateway_slidge` starts one",
     ("docs/guides/federate.md", ""): "the test `federation_guide` types all of it on two machines of a small internet",
-    ("docs/guides/production.md", "parley user add alice@example.org"): "the test `production_guide` does, on a small internet",
-    ("docs/guides/production.md", "parley backup /var/backups/parley/first.db"): "the test `production_guide` does that as well",
+    ("docs/guides/production.md", "sudo systemctl enable --now parley"): "the test `production_guide` does, on a small internet",
+    ("docs/guides/production.md", "sudo parley user add alice@example.org"): "the test `production_guide` does that as well",
+    ("docs/guides/production.md", "sudo parley backup /var/backups/parley/first.db"): "the test `production_guide` does that as well",
     ("docs/guides/add-a-xep.md", "cast:"): "a play; `swift test --filter PlayTests` runs plays",
     ("docs/guides/add-an-app-operation.md", "cast:"): "a play, of an operation that the reader writes",
 }
@@ -590,6 +591,8 @@ def operations(checks, book, machine):
         for folder in ["parley-restored", "parley"]:
             listed = machine.shell(f"sudo -u parley parley user list --config /etc/parley/parley.yaml --data /var/lib/{folder}")
             expect("alice@example.org" in listed and "bob@example.org" not in listed, f"{folder}:\n{listed}")
+        machine.shell(blocks[4])
+        expect(not (machine.root / "var/lib/parley-restored").exists(), "the folder for trying a backup is left")
     upgrading(checks, book, machine, unit, user)
     removing(checks, book, machine)
 
