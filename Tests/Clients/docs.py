@@ -352,16 +352,16 @@ class Book:
 
 
 def variables():
-    """What a reader types from the first line of a document to the last names no variable that no line before has set."""
+    """What a reader types from the first line of a document to the last names no variable that no line has set, up to its own."""
     known = {}
     for piece in pieces():
         if piece.inline or not re.match(r"README|docs/operations|docs/guides/", piece.where):
             continue
         names = known.setdefault(piece.where, {"HOME", "PWD", "RENEWED_LINEAGE"})  # the last one is set by certbot
         for line in piece.text.splitlines():
+            names.update(re.findall(r"(?:^|[\s;(])([A-Za-z_]\w*)=", line) + re.findall(r"^read .* (\w+)$", line))
             unset = set(re.findall(r"\$\{?([A-Za-z_]\w*)", line)) - names
             expect(not unset, f"{piece.where}, \"{piece.section}\": {unset} in {line}")
-            names.update(re.findall(r"(?:^|[\s;(])([A-Za-z_]\w*)=", line) + re.findall(r"^read .* (\w+)$", line))
     expect(len(known) > 5, f"only {sorted(known)} have commands")
 
 
@@ -529,10 +529,14 @@ def backend(checks, book):
 def elsewhere(checks, book):
     """The commands of another machine's operator, typed where the server is."""
     port = free_port()
+    key, commands = book.take("docs/operations.md", "Several machines from one shell")
+    with checks.check("docs: operations, a key that is refused leaves no file"), Machine() as machine:
+        machine.shell(key, status=1)
+        expect(not (machine.work / "chat.key").exists(), "there is a file without a key")
     with checks.check("docs: operations, several machines from one shell"), \
             Machine(https__port=port) as machine, machine.serving("parley serve --no-demo"):
-        key, commands = book.take("docs/operations.md", "Several machines from one shell")
         machine.shell(key)
+        expect((machine.work / "chat.key").stat().st_mode & 0o777 == 0o600, "others may read the key")
         output = machine.shell(
             commands.replace("chat.example.org:8443", f"localhost:{port}"), PARLEY_CA=str(machine.work / "data/tls/self-signed.pem"))
         expect("There are no users." in output and "Added nina@localhost." in output, output)
