@@ -10,8 +10,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
-# What the build needs, and what the tests need beside it.
-BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-openssl-dev pkg-config git ca-certificates
+# What the build and `make install` (its man pages) need, and what the tests need beside it.
+BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-openssl-dev pkg-config git ca-certificates python3
 TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
   libjs-strophe nodejs node-typescript valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool firefox-esr webkit2gtk-driver \

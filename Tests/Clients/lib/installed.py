@@ -25,7 +25,7 @@ STAND_INS = {
             HOME="$(getent passwd "$user" | cut -d: -f6)" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"''',
     "make": '''case "$*" in release | install) ;; *) exit 1 ;; esac''',  # `_install` does it
     "systemctl": '''case "$*" in
-        "stop prosody") ;;
+        "stop prosody" | "enable parley") ;;
         "enable --now parley" | "restart parley" | "try-reload-or-restart parley") echo "$*" >>"$MACHINE/systemctl" ;;
         *) exit 1 ;; esac''',
 }
@@ -79,8 +79,7 @@ class Installed(Parley):
         self.unit = Unit((self.root / "usr/local/lib/systemd/system/parley.service").read_text())
         operations = (DOCS / "operations.md").read_text().split("\n## With systemd\n")[1]
         block = re.search(r"^```\n(.*?)^```$", operations, re.S | re.M)[1]
-        prepares, self.begins = block.split("sudoedit /etc/parley/parley.yaml\n")
-        self.type(prepares)
+        self.type(block.split("sudoedit /etc/parley/parley.yaml\n")[0])
         # The CA and the networks of this internet, which the user of the unit can read.
         authority = self.trusted("authority", self.internet.authority.path.read_bytes())
         self.settings = {"outgoing": {"authorities": authority, "networks": NETWORKS.split(",")}}
