@@ -81,6 +81,18 @@ import X509
     }
   }
 
+  /// An operator can keep a certificate that clients have accepted, by its files.
+  @Test func theSelfSignedOneStaysWhereTheConfigurationNamesIt() throws {
+    try withScratchFolder { folder in
+      _ = try selfSignedNames(folder, [:])
+      let (chain, key) = (SelfSigned.chainPath(folder + "/tls"), SelfSigned.keyPath(folder + "/tls"))
+      let former = try Files.read(chain, bytesMax: 100_000)
+      _ = try selfSignedNames(
+        folder, ["http.url": "https://chat.example.org", "tls.certificate": chain, "tls.key": key])
+      #expect(try Files.read(chain, bytesMax: 100_000) == former)
+    }
+  }
+
   /// The certificate of the first domain is the one for names that are of no domain.
   @Test func theSelfSignedOneOfAnotherDomainDoesNotNameTheHost() throws {
     try withScratchFolder { folder in
