@@ -270,8 +270,10 @@ class Installation(Machine):
     documents. It needs root."""
 
     stand_ins = {
-        **{name: text for name, text in STAND_INS.items() if name not in ("useradd", "userdel", "chgrp")}, "sudo": installed.STAND_INS["sudo"],
-        "sudoedit": 'sed -i "/^# tls:\\|^#   /s/^# //" "$1"'}  # the certificate
+        **{name: text for name, text in STAND_INS.items() if name not in ("useradd", "chgrp")}, "sudo": installed.STAND_INS["sudo"],
+        "sudoedit": 'sed -i "/^# tls:\\|^#   /s/^# //" "$1"',  # the certificate
+        # Beside this test another machine may have a server whose user has the same number: userdel sees the processes of all.
+        "userdel": 'exec /usr/sbin/userdel --force "$@"'}
 
     def __init__(self, **settings):
         super().__init__(**settings)
