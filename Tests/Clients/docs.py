@@ -168,7 +168,9 @@ class Machine:
         self.environment = environment(
             xmpp__host="127.0.0.1", xmpp__port=self.xmpp, xmpp__tls_port=self.tls, http__port=self.http,
             metrics__port=self.metrics, **{"https__port": 0, **settings})
-        for name in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS"]:  # of the make that runs the tests
+        # Of the make that runs the tests, and what the Makefile takes from the environment: another PREFIX would be none of the folders of
+        # this machine, and `make uninstall` would delete there.
+        for name in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS", *re.findall(r"^(\w+) \?=", (ROOT / "Makefile").read_text(), re.M)]:
             self.environment.pop(name, None)
         self.environment.update(
             HOME=str(self.folder / "home"), PATH=f"{self.folder}/bin:{os.environ['PATH']}", MACHINE=str(self.folder),
@@ -623,6 +625,10 @@ def removing(checks, book, machine):
         there = [machine.root / name for name in ["etc/parley/parley.yaml", "var/lib/parley/parley.db", "var/backups/parley"]]
         installed_files = [machine.root / "usr/local" / name for name in ["bin/parley", "lib/systemd/system/parley.service", "share/doc/parley"]]
         expect(all(path.exists() for path in there + installed_files), "something is missing before")
+        for path in ["/etc", "/usr/local/bin", "/var/lib"]:
+            inside = machine.shell(f"stat -c %d:%i {path}/").strip()
+            outside = os.stat(path)
+            expect(inside != f"{outside.st_dev}:{outside.st_ino}", f"the commands would delete in {path} of this computer")
         machine.shell(remove, INSTALLS="yes")
         expect(not any(path.exists() for path in installed_files), f"{[path for path in installed_files if path.exists()]}")
         expect(all(path.exists() for path in there), f"{[path for path in there if not path.exists()]}")
