@@ -60,17 +60,17 @@ import Testing
     #expect(position == second.entry?.position)
   }
 
-  /// A marker of an unknown message is kept as a message, whose author needs a stored id even if it is their first act.
-  @Test func aMarkerOfSomethingUnknownMayBeTheFirstAct() async throws {
+  /// A marker of an unknown message is passed on. It begins no dialog, and makes no user.
+  @Test func aMarkerOfSomethingUnknownLeavesNothingBehind() async throws {
     let (stage, bob) = try stage()
     _ = try attach(stage, bob)
     let romeo = try await stage.user("romeo")
+    let session = try await stage.session(romeo, "orchard")
     let stanza = (content: Content(kind: .none), envelope: Envelope(type: .chat), traits: Message.Traits.archived)
     let marker = MarkerDraft(with: romeo.address, kind: .displayed, target: .stanza("unknown"), stanza: stanza)
     try await stage.parley.post(.marker(marker), by: bob)
-    let made = try #require(try await row(stage, bob))
-    let second = try await stage.say("hello", from: bob, to: romeo)
-    #expect(second.entry?.author.id == made.id)
+    #expect(session.taken() == [.relayed(.direct)])
+    #expect(try await row(stage, bob) == nil)
   }
 
   @Test func aRefusedRemoteUserLeavesNothingBehind() async throws {

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import DialogsFixtures
+import StoreConformance
 import Testing
 
 @testable import Dialogs
@@ -261,6 +262,72 @@ import Testing
     _ = try await stage.say("hi", from: try party("sampson@capulet.example", stage), to: romeo)
   }
 
+  // MARK: Markers
+
+  /// The stanza of a marker may contain anything: it is heard where a message is, and begins no dialog.
+  @Test func aMarkerReachesNobodyWhomAMessageDoesNotReach() async throws {
+    let (stage, service) = try stage(strangers: .limit)
+    let (romeo, juliet, nurse) = try await cast(stage)
+    _ = try await stage.set(messagesFrom: .contacts, of: romeo)
+    let session = try await stage.session(romeo, "orchard")
+    let (tybalt, sampson) = (try party("tybalt@capulet.example", stage), try party("sampson@capulet.example", stage))
+    for stranger in [juliet, tybalt] {
+      for kind in [Marker.Kind.displayed, .delivered] {
+        await #expect(throws: Problem.notHeard) { try await stage.mark("nope", kind, from: stranger, to: romeo) }
+      }
+    }
+    #expect(session.taken() == [])
+    #expect(try await stored(tybalt, stage) == nil)
+    // To whom anybody may write it is passed on, and that is all.
+    let hall = try await stage.session(nurse, "hall")
+    try await stage.mark("nope", from: juliet, to: nurse)
+    #expect(hall.taken() == [.relayed(.direct)])
+    for host in [romeo, nurse] { #expect(try await stage.dialog(of: juliet, and: host) == nil) }
+    // It is a conversation of a stranger, and nothing of whoever is on a block list.
+    for number in 0..<Limits.conversationsPerStranger {
+      try await stage.mark("nope", from: tybalt, to: try await stage.user("host\(number)"))
+    }
+    #expect(try await problem { try await stage.mark("nope", from: tybalt, to: nurse) }?.code == "strangers-limited")
+    service.list(sampson.address)
+    await #expect(throws: Problem.addressListed) { try await stage.mark("nope", from: sampson, to: nurse) }
+    #expect(hall.taken() == [])
+    // Whom he has written to may mark that, and may then say what a message may say.
+    for stranger in [juliet, tybalt] {
+      let key = RepeatKey(rule: .xmpp, id: "m1", bodyHash: 1)
+      let said = try await stage.say("who are you?", from: romeo, to: stranger, key: key)
+      _ = session.taken()
+      try await stage.mark("m1", from: stranger, to: romeo)
+      #expect(session.taken() == [.marked(.displayed, by: stranger.name, told: true, asked: false)])
+      let dialog = try #require(said.dialog)
+      let reader = dialog.peer(of: romeo.id)
+      #expect(try await stage.parley.read { try $0.mark(reader.id, in: dialog.id) }?.displayed == said.entry?.position)
+      try await stage.mark("nope", from: stranger, to: romeo)
+      #expect(session.taken() == [.said("", .direct)])
+    }
+  }
+
+  /// A dialog that somebody opens shows their name: it is shown to those who hear them.
+  @Test func aDialogIsNotShownToWhoeverDoesNotHearItsAuthor() async throws {
+    let (stage, _) = try stage(strangers: .allow)
+    let (romeo, juliet, nurse) = try await cast(stage)
+    _ = try await stage.set(messagesFrom: .contacts, of: romeo)
+    let phones = [
+      try await stage.session(romeo, "phone", door: .app), try await stage.session(nurse, "phone", door: .app),
+    ]
+    let head = try await stage.parley.read { try $0.head().position }
+    for host in [romeo, nurse] { try await stage.parley.post(.openDialog(host.address), by: juliet) }
+    #expect(phones[0].taken() == [])
+    #expect(phones[1].taken() == [.dialog])
+    for (host, count) in [(romeo, 0), (nurse, 1), (juliet, 2)] {
+      #expect(try await stage.dialogs(of: host) == count, "\(host.name)")
+      let feed = try await stage.parley.read { try $0.feed(of: host.id, after: head, limit: 10).count }
+      #expect(feed == count, "\(host.name)")
+    }
+    // Opened or written to by himself, it is in his list.
+    try await stage.parley.post(.openDialog(juliet.address), by: romeo)
+    #expect(try await stage.dialogs(of: romeo) == 1)
+  }
+
   @Test func theSettingSurvivesAFailedBatch() async throws {
     let (stage, _) = try stage(strangers: .allow)
     let (romeo, juliet, _) = try await cast(stage)
@@ -275,6 +342,27 @@ extension Stage {
   @discardableResult
   fileprivate func set(messagesFrom setting: Visibility, of user: Party) async throws -> Receipt {
     try await parley.post(.profile(ProfileDraft(settings: UserSettingsDraft(messagesFrom: setting))), by: user)
+  }
+
+  /// Marks a message of `peer` by the id of its stanza, with a stanza.
+  fileprivate func mark(
+    _ id: String, _ kind: Marker.Kind = .displayed, from author: Party, to peer: Party
+  ) async throws {
+    let stanza = (
+      content: Content(kind: .none, extras: Array("<attention/>".utf8)),
+      envelope: Envelope(type: .chat, fromResource: "r"), traits: Message.Traits.archived
+    )
+    try await parley.post(
+      .marker(MarkerDraft(with: peer.address, kind: kind, target: .stanza(id), stanza: stanza)), by: author)
+  }
+
+  fileprivate func dialog(of a: Party, and b: Party) async throws -> Dialog? {
+    try await parley.read { try $0.dialog(between: min(a.id, b.id), and: max(a.id, b.id)) }
+  }
+
+  /// Returns the number of dialogs in a user's list.
+  fileprivate func dialogs(of user: Party) async throws -> Int {
+    try await parley.read { try $0.dialogs(of: .own(user), before: .end, limit: 9).count }
   }
 
   /// Relays a message that is stored nowhere.

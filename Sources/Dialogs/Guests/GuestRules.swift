@@ -5,7 +5,7 @@ extension Judge {
   mutating func checkGuest(_ post: Post) throws {
     guard guests.contains(post.author.id) else { return }
     switch post.intent {
-    case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .endTyping, .work,
+    case .goOnline, .handOver, .confirm, .leave, .unblock, .blob, .signal(_, .subscribers), .endTyping, .work,
       .refused, .report:
       return
     case .outbox(.owe): break
@@ -21,6 +21,8 @@ extension Judge {
     case .call(.said(let stanza)): return try checkGuest(post.author, writesTo: stanza.message.to)
     case .call: return
     case .message(let draft): return try checkGuest(post.author, writesTo: draft.to)
+    // A stanza with a marker may contain anything.
+    case .marker(let draft): return try checkGuest(post.author, writesTo: draft.with)
     case .openDialog(let address), .signal(_, .user(let address, _)):
       return try checkGuest(post.author, writesTo: address)
     // Posted by the backend; guests have no devices.

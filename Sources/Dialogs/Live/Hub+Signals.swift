@@ -203,6 +203,12 @@ extension Hub {
     return contactSnapshot.hasInRoster(party.address)
   }
 
+  /// Returns whether a user who is online hears somebody who has begun a dialog with them (`MessagesFrom`).
+  func isHeard(_ author: Party, by user: UserID) -> Bool {
+    guard let contactSnapshot = contactSnapshot(of: user) else { return false }
+    return contactSnapshot.messagesFrom == .everybody || contactSnapshot.hasInRoster(author.address)
+  }
+
   /// Returns the address that a block must match: the whole one, so that it may be of one occupant of a room, or the
   /// room's for what is said to all of it, as in rooms of this server.
   private func sender(of stanza: RelayedStanza, _ party: Party) -> JID {

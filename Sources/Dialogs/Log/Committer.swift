@@ -280,7 +280,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         }
       }
     case .dialogOpened:
-      for user in Set([entry.author.id, entry.peer?.id ?? entry.author.id]) {
+      for user in Set([entry.author.id, entry.peer?.id ?? entry.author.id])
+      where user == entry.author.id || hub.isHeard(entry.author, by: user) {
         for onlineSession in hub.onlineSessions(of: user) where onlineSession.door == .app {
           lanes.add(.entry(entry, .feed), to: onlineSession.session)
         }

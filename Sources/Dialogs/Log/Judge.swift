@@ -539,6 +539,14 @@ struct Judge {
     return (state, isNew)
   }
 
+  /// Returns the dialog of two users; `nil` if it has not begun.
+  mutating func storedDialog(of a: Party, and b: Party) throws -> DialogState? {
+    if a.isProvisional || b.isProvisional { return nil }
+    let pair = Pair(a.id, b.id)
+    guard try dialogs[pair] != nil || writer.dialog(between: pair.low, and: pair.high) != nil else { return nil }
+    return try dialog(of: a, and: b).state
+  }
+
   /// Returns the dialog of two occupants' private messages; it has no marks, so that nothing in it counts as unread.
   mutating func whispers(
     of a: Party, and b: Party, in room: RoomName
@@ -651,13 +659,16 @@ struct Judge {
     let (state, isNew) = try dialog(of: post.author, and: peer)
     var receipt = Receipt(position: head)
     if isNew {
+      // Who does not hear the author is not shown the dialog either: it would show the author's name.
+      let isHeard = try mayWrite(post.author, to: peer)
       let position = nextPosition()
       let entry = Entry(
         position: position, time: time, dialog: state.dialog.id, author: post.author, place: .peer(peer),
         fact: .dialogOpened, id: realms.entryID(position, in: post.author.realm))
       var feeds = [FeedRow(user: post.author.id, traits: [])]
-      if peer.id != post.author.id { feeds += FeedRow.rows(of: peer, [.inbound]) }
+      if peer.id != post.author.id, isHeard { feeds += FeedRow.rows(of: peer, [.inbound]) }
       try writer.insert(entry, feeds: feeds, key: nil)
+      if !isHeard { try writer.clear(state.dialog.id, upTo: .zero, leaves: true, for: peer.id) }
       state.dialog.end(at: position)
       touch(state)
       tell(.entry(entry, author: session(of: post)))

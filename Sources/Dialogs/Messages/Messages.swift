@@ -163,25 +163,26 @@ extension Judge {
   // MARK: Markers
 
   mutating func marker(_ post: Post, _ draft: MarkerDraft) throws {
-    var reader = post.author
-    var peer = try reachable(draft.with, for: reader)
+    let reader = post.author
+    let peer = try reachable(draft.with, for: reader)
     // A private marker does not reach the other user.
     if !draft.isPrivate {
       try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer)
       try checkOutbox(from: reader, to: peer)
     }
-    reader = try known(reader)
-    let post = Post(post, from: reader)
-    peer = try known(peer, metBy: reader)
-    let (state, isNew) = try dialog(of: reader, and: peer)
-    if isNew { try unlist(state) }
-    guard let target = try resolve(draft.target, by: peer, in: state, for: reader),
-      case .message(let message) = target.fact
-    else {
+    // A marker begins no dialog: in a new one there is nothing to mark.
+    let stored = try storedDialog(of: reader, and: peer)
+    let found = try stored.flatMap { state in try resolve(draft.target, by: peer, in: state, for: reader) }
+    // A stanza may contain anything, so it is heard where a message is, or where it answers one of the peer's.
+    if draft.stanza != nil, found?.author.id != peer.id {
+      try checkMayWrite(reader, to: peer)
+      try checkStranger(reader, peer.address)
+    }
+    guard let state = stored, let target = found, case .message(let message) = target.fact else {
       guard let stanza = draft.stanza else {
         throw Problem.messageUnknown(field: draft.kind.field)
       }
-      return try relay(post, stanza, kind: draft.kind, to: peer, in: state)
+      return try relay(post, stanza, kind: draft.kind, to: peer, in: stored)
     }
 
     var mark = state.mark(of: reader.id)
@@ -318,11 +319,13 @@ extension Judge {
   }
 
   /// Relays a marker whose target is unknown or that moves nothing: it has no effect, but the stanza is never dropped.
+  ///
+  /// - Parameter state: their dialog, which keeps it; `nil` if there is none.
   private mutating func relay(
     _ post: Post, _ stanza: (content: Content, envelope: Envelope, traits: Message.Traits), kind: Marker.Kind,
-    to peer: Party, in state: DialogState
+    to peer: Party, in state: DialogState?
   ) throws {
-    if kind == .displayed || stanza.traits.contains(.archived) {
+    if let state, kind == .displayed || stanza.traits.contains(.archived) {
       try stores(stanza.content, stanza.envelope, by: post.author)
       let entry = try insertMessage(
         from: post.author, at: .peer(peer), in: state, content: stanza.content, envelope: stanza.envelope,

@@ -9,9 +9,13 @@ import Addresses
 extension Judge {
   /// Checks the recipient's setting. That of a remote user is checked by their own server.
   mutating func checkMayWrite(_ author: Party, to peer: Party) throws {
-    if peer.realm.isRemote || peer.id == author.id { return }
-    guard try messagesFrom(of: peer) != .everybody, try !isAcquainted(peer, with: author) else { return }
-    throw Problem.notHeard
+    if try !mayWrite(author, to: peer) { throw Problem.notHeard }
+  }
+
+  /// Returns whether the recipient's setting lets the author write to them.
+  mutating func mayWrite(_ author: Party, to peer: Party) throws -> Bool {
+    if peer.realm.isRemote || peer.id == author.id { return true }
+    return try messagesFrom(of: peer) == .everybody || isAcquainted(peer, with: author)
   }
 
   private mutating func messagesFrom(of user: Party) throws -> Visibility {
