@@ -167,6 +167,18 @@ import Testing
           case .none: false
           }
         #expect(refused == (isAllowed ? nil : .noWhispers))
+        // A request that somebody is shown passes as they do, one that a client answers by itself passes everywhere.
+        let request = try await problem {
+          try await stage.act(
+            .pass(.address(room.address), nick: target, whisper(author.party, .iq("set"))), by: author)
+        }
+        #expect(request == (isAllowed || target == author.party.name ? nil : .noWhispers))
+        let question = try await problem {
+          try await stage.act(
+            .pass(.address(room.address), nick: target, whisper(author.party, .iq("get")), isQuestion: true),
+            by: author)
+        }
+        #expect(question == nil)
       }
     }
   }
@@ -182,6 +194,14 @@ import Testing
     #expect(all[1].effects() == [.said("hi", .room)])
     // The request succeeds as if it had arrived: a blocked user does not learn of the block.
     try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: all[0])
+    #expect(all[1].effects() == [])
+    for (type, isQuestion) in [("set", false), ("get", false), ("get", true)] {
+      let refused = try await problem {
+        try await stage.act(
+          .pass(.address(room.address), nick: "juliet", whisper(romeo, .iq(type)), isQuestion: isQuestion), by: all[0])
+      }
+      #expect(refused?.code == "occupant-unreachable", "\(type)")
+    }
     #expect(all[1].effects() == [])
     // Neither an invitation nor its refusal is a way around the block.
     let chapel = try await stage.room("chapel", by: romeo, .open)

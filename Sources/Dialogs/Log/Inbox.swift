@@ -143,7 +143,7 @@ extension RoomIntent {
     case .say(_, let draft), .whisper(_, nick: _, let draft): Int(draft.content.storedBytes)
     case .marker(_, let draft): draft.stanza?.content.extras.count ?? 0
     case .topic(_, text: let text, stanza: let draft): text.utf8.count + (draft?.content.extras.count ?? 0)
-    case .signal(_, let stanza), .pass(_, nick: _, let stanza): stanza.byteCount
+    case .signal(_, let stanza), .pass(_, nick: _, let stanza, isQuestion: _): stanza.byteCount
     case .enter(_, let entering): entering.presence.byteCount
     case .show(_, let presence): presence.byteCount
     case .exit(_, let presence): presence?.byteCount ?? 0

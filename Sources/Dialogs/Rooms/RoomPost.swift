@@ -30,8 +30,9 @@ public enum RoomIntent: Sendable {
   /// Sends a message to one occupant, by nick (7.5).
   case whisper(RoomReference, nick: String, RoomMessageDraft)
   /// Relays a stanza to one occupant, by nick, without storing it: chat states, receipts, and IQs between clients
-  /// (17.4).
-  case pass(RoomReference, nick: String, RelayedStanza)
+  /// (17.4). `isQuestion` tells that it is a request that a client answers by itself, without anybody being shown
+  /// anything.
+  case pass(RoomReference, nick: String, RelayedStanza, isQuestion: Bool = false)
   /// Returns the occupant under a nick, for answers that the server gives itself. `Receipt.value` is an `OccupantFace`.
   case face(RoomReference, nick: String)
   /// Sets the message up to which the author has read.

@@ -39,6 +39,8 @@ extension Problem {
   public static let selfBan = Problem(.conflict, "self-ban", "Nobody bans themselves. Leave instead.")
   public static let occupantUnknown = Problem(
     .missing, "occupant-unknown", "Nobody of this nickname is in this room.", field: "nick")
+  /// The answer to a request that is not passed on, the same as that of a client that does not know the request.
+  static let occupantUnreachable = Problem(.unreachable, "occupant-unreachable", "They cannot be reached.")
   public static let noWhispers = Problem(.forbidden, "no-whispers", "This room allows no private messages.")
   public static let roomCannotRegister = Problem(
     .forbidden, "room-members-only", "Members of this room are made by its admins.")

@@ -241,18 +241,25 @@ extension Judge {
 
   /// Relays IQs between occupants (17.4), and private messages that are not stored (7.5).
   mutating func pass(
-    _ post: Post, _ reference: RoomReference, to nick: String, _ stanza: RelayedStanza
+    _ post: Post, _ reference: RoomReference, to nick: String, _ stanza: RelayedStanza, isQuestion: Bool
   ) throws {
     let state = try find(reference, for: post.author)
     let (author, target) = try whisperers(post, in: state, to: nick)
     let listeners = target.listeners
-    let isRequest = if case .iq = stanza.name { true } else { false }
-    if case .message(let type) = stanza.name, type != .error {
+    let isIQ = if case .iq = stanza.name { true } else { false }
+    switch stanza.name {
+    case .message(let type) where type != .error:
       try checkWhispers(from: author, to: target, in: state.room)
       if try shuns(target, author, resource: stanza.fromResource, in: state.room) { return settle(post) }
+    case .iq("get"), .iq("set"):
+      // A call, a file or an address that somebody is shown is a private message in all but the name.
+      if !isQuestion, target.party != author.party { try checkWhispers(from: author, to: target, in: state.room) }
+      // Unlike a message, a request is answered in any case (XEP-0191 3.3).
+      if try shuns(target, author, resource: stanza.fromResource, in: state.room) { throw Problem.occupantUnreachable }
+    case .message, .iq, .presence: break
     }
     let heard = heard(stanza, as: author.nick, in: state.room.name)
-    tell(.passed(heard, to: isRequest ? Array(listeners.suffix(1)) : listeners))
+    tell(.passed(heard, to: isIQ ? Array(listeners.suffix(1)) : listeners))
     settle(post)
   }
 
@@ -353,8 +360,8 @@ extension Judge {
     guard isAllowed || target.role == .moderator && room.settings.whispers != .none else { throw Problem.noWhispers }
   }
 
-  /// Returns whether the target blocks the author, by address or by nick (XEP-0191). The author is not told: an error
-  /// would reveal who the target is.
+  /// Returns whether the target blocks the author, by address or by nick (XEP-0191). The author of a message is not
+  /// told: an error would reveal who the target is.
   private mutating func shuns(
     _ target: Occupants.Occupant, _ author: Occupants.Occupant, resource: String?, in room: Room
   ) throws -> Bool {

@@ -19,7 +19,8 @@ extension Judge {
     case .say(let room, let draft): try say(post, room, draft)
     case .signal(let room, let stanza): try overhear(post, room, stanza)
     case .whisper(let room, let nick, let draft): try whisper(post, room, to: nick, draft)
-    case .pass(let room, let nick, let stanza): try pass(post, room, to: nick, stanza)
+    case .pass(let room, let nick, let stanza, let isQuestion):
+      try pass(post, room, to: nick, stanza, isQuestion: isQuestion)
     case .face(let room, let nick): try face(post, room, of: nick)
     case .marker(let room, let draft): try marker(post, room, draft)
     case .members(let room, let drafts): try members(post, room, drafts)

@@ -370,13 +370,20 @@ enum RoomInbound {
     }
   }
 
+  /// The requests that a client answers by itself (17.4): nobody is shown anything of them. They pass between all
+  /// occupants; any other request passes where a private message does.
+  private static let questions: [Name] = [
+    .discoInfo, .discoItems, .ping, EntityTime.time, LastActivity.query, SoftwareVersion.query, Name("data", NS.bob),
+  ]
+
   /// Passes an IQ on between the clients of two occupants: versions, times.
   private static func pass(_ turn: Turn, _ address: BareJID, _ nick: String, _ type: IQType) {
     let session = turn.session
     let extras = Inbound.extras(of: turn.stanza, session)
     let stanza = relayed(turn, .iq(String(describing: type.text)), Draft(), extras)
     if type.isRequest {
-      turn.postToRoom(.pass(.address(address), nick: nick, stanza))
+      let asks = turn.stanza.payload.map { payload in questions.contains { payload.is($0) } } ?? false
+      turn.postToRoom(.pass(.address(address), nick: nick, stanza, isQuestion: asks && type == .get))
     } else {
       session.post(.room(.pass(.address(address), nick: nick, stanza)), then: nil)
     }
