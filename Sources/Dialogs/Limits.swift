@@ -236,6 +236,9 @@ public enum Limits {
   /// of a user enter twice at once, and a client that loses its connection enters again some seconds later. The next is
   /// refused with `entrances-too-fast`.
   static let entranceRate = Rate(burst: 2 * sessionsPerUserMax, perSecond: 1)
+  /// Changes of nick of one user without voice in a room, and requests for voice: each is shown to people there, to whom
+  /// the user may not speak. The next is refused with `visitor-too-fast`.
+  static let visitorRate = Rate(burst: 1, perSecond: 1.0 / 60)
   /// Rooms in which one user is a member; the next is refused.
   public static let roomsPerUserMax = 5_000
   /// Occupants above which only moderators, the user themselves and those who have written are shown: presences grow

@@ -221,4 +221,102 @@ import Testing
     try await stage.role("juliet", .participant, in: room, by: all[0])
     try await stage.say("thanks", in: room, by: all[1])
   }
+
+  // MARK: Without voice
+
+  private func shown(to session: RecordingSession) -> [Presence] {
+    session.deliveries().compactMap { delivery -> Presence? in
+      guard case .signal(.occupant(let presence), _) = delivery else { return nil }
+      return presence.presence
+    }
+  }
+
+  /// A status is a message to all in the room: who has no voice shows none, until they have voice.
+  @Test func whoHasNoVoiceShowsNoText() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open.with { $0.isModerated = true })
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    for session in all { _ = session.taken() }
+    func presence(_ availability: Presence.Availability, _ status: String) -> Presence {
+      Presence(
+        from: juliet, resource: "r", availability: availability, status: status,
+        extras: Array("<show/><status/>".utf8), quietBytes: 7, time: stage.clock.now)
+    }
+    try await stage.act(.show(.address(room.address), presence(.away, "Hear me")), by: all[1])
+    for session in all {
+      let seen = try #require(shown(to: session).first)
+      #expect(seen.availability == .away && seen.status == nil)
+      #expect(seen.extras == Array("<show/>".utf8))
+    }
+    // Who enters later sees no more.
+    let late = try await stage.enter(room, RecordingSession(try await stage.user("nurse")))
+    #expect(late?.others.count == 3)
+    #expect(late?.others.allSatisfy { $0.presence.status == nil } == true)
+    for session in all { _ = session.taken() }
+    try await stage.role("juliet", .participant, in: room, by: all[0])
+    let loud = try #require(shown(to: all[2]).first)
+    #expect(loud.status == "Hear me")
+    #expect(loud.extras == Array("<show/><status/>".utf8))
+    try await stage.role("juliet", .visitor, in: room, by: all[0])
+    let hushed = try #require(shown(to: all[2]).first)
+    #expect(hushed.status == nil)
+    // Nor do they leave with a word.
+    try await stage.act(.exit(.address(room.address), presence(.offline, "Farewell")), by: all[1])
+    let gone = try #require(shown(to: all[2]).first)
+    #expect(gone.availability == .offline && gone.status == nil)
+    #expect(gone.extras == Array("<show/>".utf8))
+  }
+
+  @Test func whoHasNoVoiceChangesTheNickOnceAMinute() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open.with { $0.isModerated = true }, with: [(paris, .watcher)])
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    // What fails counts for nobody.
+    try await stage.failing(
+      .enter(.address(room.address), stage.entering(all[1], "moon", isJoin: false)), by: all[1])
+    #expect(try await problem { try await stage.enter(room, all[1], "romeo", isJoin: false) } == .nickTaken)
+    try await stage.enter(room, all[1], "sun", isJoin: false)
+    // Neither in the room, nor by leaving it and entering again.
+    let refusal = try await problem { try await stage.enter(room, all[1], "moon", isJoin: false) }
+    #expect(refusal?.code == "visitor-too-fast")
+    #expect(refusal?.retryAfter == 60)
+    try await stage.act(.exit(.address(room.address), nil), by: all[1])
+    #expect(try await problem { try await stage.enter(room, all[1], "moon") }?.code == "visitor-too-fast")
+    try await stage.enter(room, all[1], "sun")
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo", "sun", "paris"])
+    // A watcher's nick by the app, and by registration.
+    for nick in ["count", "county"] {
+      let change = MemberDraft(address: paris.address, affiliation: nil, nick: nick)
+      let refused = try await problem { try await stage.act(.members(.dialog(room.dialog), [change]), by: paris) }
+      #expect(refused?.code == (nick == "count" ? nil : "visitor-too-fast"))
+    }
+    #expect(
+      try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "county"), by: paris) }?.code
+        == "visitor-too-fast")
+    // Who has voice may, and a minute later whoever has none.
+    try await stage.role("sun", .participant, in: room, by: all[0])
+    for nick in ["moon", "star"] { try await stage.enter(room, all[1], nick, isJoin: false) }
+    try await stage.role("star", .visitor, in: room, by: all[0])
+    stage.clock.set(stage.clock.now.milliseconds + 60_000)
+    try await stage.enter(room, all[1], "comet", isJoin: false)
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo", "comet", "count"])
+  }
+
+  @Test func whoHasNoVoiceAsksForItOnceAMinute() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open.with { $0.isModerated = true })
+    let all = try await stage.seats(room, romeo, juliet)
+    let asking = RoomIntent.askForVoice(.address(room.address))
+    try await stage.failing(asking, by: all[1])
+    try await stage.act(asking, by: all[1])
+    #expect(all[0].effects().count == 1)
+    #expect(try await problem { try await stage.act(asking, by: all[1]) }?.code == "visitor-too-fast")
+    #expect(all[0].effects() == [])
+    stage.clock.set(stage.clock.now.milliseconds + 60_000)
+    try await stage.act(asking, by: all[1])
+    #expect(all[0].effects().count == 1)
+  }
 }

@@ -69,6 +69,9 @@ public final class Presence: Sendable {
   /// The children of a client's stanza unchanged, each with its namespace; empty if it had none. `nil` for the presence
   /// of an app's session, and for one that the server announces: a door renders it from the typed part.
   public let extras: [UInt8]?
+  /// The number of bytes at the beginning of `extras` that say nothing to people. In a room they are all that others are
+  /// shown of an occupant without voice.
+  public let quietBytes: Int
   /// The SHA-1 of the avatar in hex, for an app session; empty if there is no avatar; `nil` if unknown or in `extras`.
   public let avatarHash: String?
   public let time: Timestamp
@@ -79,6 +82,15 @@ public final class Presence: Sendable {
   /// The bytes that its sender has chosen, which bounds of memory count.
   public var byteCount: Int { (extras?.count ?? 0) + (id?.utf8.count ?? 0) + (language?.utf8.count ?? 0) }
 
+  /// Returns the presence without what it says to people.
+  func quieted() -> Presence {
+    if status == nil, (extras?.count ?? 0) <= quietBytes { return self }
+    return Presence(
+      from: from, resource: resource, availability: availability, priority: priority, id: id, toResource: toResource,
+      language: language, extras: extras.map { Array($0.prefix(quietBytes)) }, quietBytes: quietBytes,
+      avatarHash: avatarHash, time: time)
+  }
+
   /// Returns whether both show the same.
   func isLike(_ other: Presence) -> Bool {
     (availability, status, priority, language)
@@ -88,7 +100,7 @@ public final class Presence: Sendable {
   public init(
     from: Party, resource: String, availability: Availability, status: String? = nil, priority: Int8 = 0,
     id: String? = nil, toResource: String? = nil, language: String? = nil, extras: [UInt8]? = nil,
-    avatarHash: String? = nil, time: Timestamp
+    quietBytes: Int = 0, avatarHash: String? = nil, time: Timestamp
   ) {
     self.from = from
     self.resource = resource
@@ -99,6 +111,7 @@ public final class Presence: Sendable {
     self.toResource = toResource
     self.language = language
     self.extras = extras
+    self.quietBytes = quietBytes
     self.avatarHash = avatarHash
     self.time = time
   }

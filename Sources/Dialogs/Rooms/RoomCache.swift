@@ -55,6 +55,27 @@ struct RoomCache {
     let user: UserID
   }
 
+  /// What a user without voice has shown to the people in a room.
+  private struct Visit {
+    /// The comparison key of the nick; `nil` before there is one.
+    var key: String?
+    /// The rate of changing it.
+    var nicks: TokenBucket
+    /// The rate of asking for voice.
+    var requests: TokenBucket
+
+    init(now: Timestamp) {
+      nicks = TokenBucket(Limits.visitorRate, now: now)
+      requests = TokenBucket(Limits.visitorRate, now: now)
+    }
+
+    /// Returns whether it is the same as a new one, but for the nick.
+    func isOver(now: Timestamp) -> Bool {
+      var (nicks, requests) = (nicks, requests)
+      return nicks.isFull(Limits.visitorRate, now: now) && requests.isFull(Limits.visitorRate, now: now)
+    }
+  }
+
   private(set) var states: [DialogID: State] = [:]
   private(set) var numbers: [BareJID: DialogID] = [:]
   /// The last edition given to a state: no two states have the same.
@@ -72,6 +93,8 @@ struct RoomCache {
   /// The users' rates of entering each large room.
   private var entrances: [Seat: TokenBucket] = [:]
   private var entrancesSwept = Limits.cachedUsersMax
+  private var visits: [Seat: Visit] = [:]
+  private var visitsSwept = Limits.cachedUsersMax
   /// The rooms whose last occupant has left, or that became temporary, since `takeLeft`.
   private var left: [DialogID] = []
   /// The number of members, member lists and marks in `states`.
@@ -94,6 +117,7 @@ struct RoomCache {
   private var formerlySaid: [(room: DialogID, user: UserID, time: Timestamp?)] = []
   private var formerEntrances: [Seat: TokenBucket?] = [:]
   private var formerMakers: [UserID: TokenBucket?] = [:]
+  private var formerVisits: [Seat: Visit?] = [:]
 
   // MARK: Rooms
 
@@ -270,6 +294,41 @@ struct RoomCache {
     return entrances[seat, default: TokenBucket(rate, now: now)].take(rate, now: now)
   }
 
+  /// Counts the nick under which a user without voice is shown, if it is another than before.
+  ///
+  /// - Parameters:
+  ///   - key: the comparison key of the nick.
+  ///   - last: that of the present nick; `nil` if the user enters.
+  /// - Returns: the seconds to wait; `nil` if the user may be shown under it.
+  mutating func wait(
+    toBeShownAs key: String, after last: String?, in room: DialogID, as user: UserID, now: Timestamp
+  ) -> Int? {
+    visit(room, as: user, now: now) { visit in
+      if let before = visit.key ?? last, before != key {
+        if let seconds = visit.nicks.take(Limits.visitorRate, now: now) { return seconds }
+      }
+      visit.key = key
+      return nil
+    }
+  }
+
+  /// Counts a request for voice. Returns the seconds to wait; `nil` if the user may ask.
+  mutating func wait(toAskForVoiceIn room: DialogID, as user: UserID, now: Timestamp) -> Int? {
+    visit(room, as: user, now: now) { $0.requests.take(Limits.visitorRate, now: now) }
+  }
+
+  private mutating func visit(
+    _ room: DialogID, as user: UserID, now: Timestamp, _ body: (inout Visit) -> Int?
+  ) -> Int? {
+    if visits.count >= visitsSwept {
+      visits = visits.filter { !$0.value.isOver(now: now) }
+      visitsSwept = max(Limits.cachedUsersMax, 2 * visits.count)
+    }
+    let seat = Seat(room: room, user: user)
+    if formerVisits[seat] == nil { formerVisits[seat] = .some(visits[seat]) }
+    return body(&visits[seat, default: Visit(now: now)])
+  }
+
   /// Removes the buckets that are the same as new ones once there are `size`. The next sweep is due when their number has
   /// doubled: otherwise each call would look at all of them as long as most are not full.
   static func sweep<Key>(_ buckets: inout [Key: TokenBucket], at size: inout Int, _ rate: Rate, now: Timestamp) {
@@ -333,6 +392,7 @@ struct RoomCache {
     formerlySaid.removeAll(keepingCapacity: true)
     formerEntrances.removeAll(keepingCapacity: true)
     formerMakers.removeAll(keepingCapacity: true)
+    formerVisits.removeAll(keepingCapacity: true)
     lookedAt.removeAll(keepingCapacity: true)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
     if looks.count + lookCount > Limits.cachedMembersMax { forgetLooks() }
@@ -355,6 +415,8 @@ struct RoomCache {
     for (seat, bucket) in formerEntrances { entrances[seat] = bucket }
     formerEntrances = [:]
     formerMakers = [:]
+    for (seat, visit) in formerVisits { visits[seat] = visit }
+    formerVisits = [:]
     left = []
     dirty = []
     for room in lookedAt { lookCount -= looks.removeValue(forKey: room)?.count ?? 0 }

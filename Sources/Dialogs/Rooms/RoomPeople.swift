@@ -105,6 +105,7 @@ extension Judge {
     if let nick = draft.nick, !nick.isEmpty {
       guard after.isMember else { throw Problem.nickInvalid }
       guard try isFree(Self.nick(nick), for: party.id, in: state) else { throw Problem.nickTaken }
+      if party.id == author.id { try holdIfVoiceless(nick, of: author, was, in: state.room) }
     }
     if after.isMember, !before.isMember {
       try checkRemote(party, after, in: state.room)
@@ -115,6 +116,16 @@ extension Judge {
       }
       try checkRooms(of: party, for: author)
     }
+  }
+
+  /// Counts the nick that a member takes for themselves who has no voice.
+  private mutating func holdIfVoiceless(
+    _ nick: String, of author: Party, _ member: Member?, in room: Room
+  ) throws(Problem) {
+    let present = rooms.occupants(of: room.id)?.occupant(of: author.id)
+    guard present.map({ $0.role == .visitor }) ?? (member?.affiliation == .watcher) else { return }
+    let last = (present?.nick ?? member?.nick).flatMap { try? Self.nick($0).key }
+    try hold(Self.nick(nick).key, after: last, of: author, in: room)
   }
 
   /// Checks that a user is not in more rooms than can be listed.
@@ -447,6 +458,11 @@ extension Judge {
     }
     // Occupants with voice may ask, but moderators are not asked.
     if occupant.role == .visitor {
+      if !sending.isUnlimited(post.author, in: realms),
+        let seconds = rooms.wait(toAskForVoiceIn: state.room.id, as: post.author.id, now: now)
+      {
+        throw Problem.visitor(wait: seconds)
+      }
       tell(
         .notice(
           RoomNotice(room: state.room.name, kind: .voiceRequest(nick: occupant.nick, occupant.party)),
@@ -573,6 +589,7 @@ extension Judge {
     }
     if let nick {
       guard try isFree(Self.nick(nick), for: post.author.id, in: state) else { throw Problem.nickTaken }
+      try holdIfVoiceless(nick, of: post.author, was, in: state.room)
     }
     let post = Post(post, from: try known(post.author))
     let readmitted = try readmit(post, to: state)

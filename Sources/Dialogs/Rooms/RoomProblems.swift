@@ -71,6 +71,13 @@ extension Problem {
       retryAfter: seconds)
   }
 
+  static func visitor(wait seconds: Int) -> Problem {
+    Problem(
+      .tooFast, "visitor-too-fast",
+      "Without voice one changes the nick, and asks for voice, once a minute. Try again in \(seconds) seconds.",
+      retryAfter: seconds)
+  }
+
   static func roomsTooFast(_ seconds: Int) -> Problem {
     Problem(
       .tooFast, "rooms-too-fast", "You have made many temporary rooms. Make the next one in \(seconds) seconds.",

@@ -294,7 +294,9 @@ extension Judge {
     actor: String? = nil, reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil,
     listStep: MemberListStep? = nil
   ) -> OccupantPresence {
-    let shown = presence ?? occupant.sessions.last?.presence ?? unavailable(occupant.party, nil)
+    let own = presence ?? occupant.sessions.last?.presence ?? unavailable(occupant.party, nil)
+    // Who may not speak says nothing by a status either.
+    let shown = occupant.role == .visitor ? own.quieted() : own
     return OccupantPresence(
       room: room.name, nick: occupant.nick, party: occupant.party, resource: shown.resource,
       affiliation: affiliation ?? occupant.affiliation, role: role ?? (shown.isAvailable ? occupant.role : .none),

@@ -14,6 +14,12 @@ enum RoomInbound {
     child.is(.mucJoin) || child.is(.mucUser) || child.is(.occupantID) || child.is(.hats)
   }
 
+  /// Returns whether a child of a presence says nothing to people: an occupant without voice may show it.
+  static func isQuiet(_ child: Element) -> Bool { quiet.contains { child.is($0) } }
+  private static let quiet: [Name] = [
+    .show, .priority, Name("c", NS.caps), Name("x", NS.vCardUpdate), Name("idle", NS.idle),
+  ]
+
   // MARK: Presence
 
   static func presence(_ turn: Turn, _ to: JID, isAvailable: Bool) throws(StanzaError) {

@@ -349,13 +349,22 @@ enum Inbound {
     var writer = session.loopContext.takeWriter()
     AvatarHash.writeChildren(
       of: stanza.element, profile: session.contactSnapshot?.user.profile, isAvailable: isAvailable,
-      except: { inRoom && RoomInbound.isStripped($0) || $0.is(.show) && $0.text.isEmpty }, into: &writer)
+      except: {
+        inRoom && (RoomInbound.isStripped($0) || !RoomInbound.isQuiet($0)) || $0.is(.show) && $0.text.isEmpty
+      }, into: &writer)
+    // In a room what says something to people comes behind all else.
+    let quietBytes = inRoom ? writer.buffer.readableBytes : 0
+    if inRoom {
+      for child in stanza.element.children where !RoomInbound.isStripped(child) && !RoomInbound.isQuiet(child) {
+        writer.element(child)
+      }
+    }
     let extras = Array(writer.buffer.readableBytesView)
     session.loopContext.give(writer)
     return Presence(
       from: session.party, resource: session.jid.resource, availability: availability, status: status,
       priority: priority, id: stanza.id, toResource: turn.to?.resource, language: stanza.language, extras: extras,
-      time: session.parley.clock.now)
+      quietBytes: quietBytes, time: session.parley.clock.now)
   }
 
   // MARK: IQs
