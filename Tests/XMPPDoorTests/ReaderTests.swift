@@ -156,12 +156,51 @@ struct ReaderTests {
       "<retract xmlns='urn:xmpp:message-retract:1' id='1'><moderated xmlns='urn:xmpp:message-moderate:1'/></retract>",
       true
     ),
+    (
+      "<result xmlns='urn:xmpp:mam:2' id='1'><forwarded xmlns='urn:xmpp:forward:0'><message xmlns='jabber:client'/></forwarded></result>",
+      true
+    ),
+    ("<received xmlns='urn:xmpp:carbons:2'><forwarded xmlns='urn:xmpp:forward:0'/></received>", true),
+    ("<sent xmlns='urn:xmpp:carbons:2'><forwarded xmlns='urn:xmpp:forward:0'/></sent>", true),
+    ("<private xmlns='urn:xmpp:carbons:2'/>", false),
+    ("<forwarded xmlns='urn:xmpp:forward:0'><message xmlns='jabber:client'/></forwarded>", false),
     ("<displayed xmlns='urn:xmpp:mds:displayed:0'/>", true),
     ("<displayed xmlns='urn:xmpp:chat-markers:0' id='1'/>", false),
     ("<body>x</body>", false),
   ])
   func elementsOnlyServersMayAddAreRemoved(_ child: String, isStripped: Bool) throws {
     #expect(StanzaIDs.isStripped(try stanza(child), domain: "montague.lit") == isStripped)
+  }
+
+  /// XEP-0045 7.8.2: with 'from' they are the room's, with 'to' the client's; XEP-0249 is a client's.
+  @Test(arguments: [
+    ("<x xmlns='http://jabber.org/protocol/muc#user'><invite from='romeo@montague.lit'/></x>", true),
+    ("<x xmlns='http://jabber.org/protocol/muc#user'><invite/></x>", true),
+    ("<x xmlns='http://jabber.org/protocol/muc#user'><invite from='a@montague.lit' to='b@capulet.lit'/></x>", true),
+    ("<x xmlns='http://jabber.org/protocol/muc#user'><decline from='romeo@montague.lit'/></x>", true),
+    ("<x xmlns='http://jabber.org/protocol/muc#user'><invite to='juliet@capulet.lit'/></x>", false),
+    ("<x xmlns='http://jabber.org/protocol/muc#user'><decline to='juliet@capulet.lit'/></x>", false),
+    ("<x xmlns='http://jabber.org/protocol/muc#user'/>", false),
+    ("<x xmlns='jabber:x:conference' jid='darkcave@macbeth.shakespeare.lit'/>", false),
+  ])
+  func invitationsArePassedOnByRoomsAlone(_ child: String, isInvitation: Bool) throws {
+    #expect(StanzaIDs.isInvitation(try stanza(child)) == isInvitation)
+  }
+
+  /// XEP-0203 5; XEP-0045 7.9 has the addresses of a chat's authors.
+  @Test(arguments: [
+    ("<delay xmlns='urn:xmpp:delay' stamp='2002-09-10T23:08:25Z'/>", true),
+    ("<delay xmlns='urn:xmpp:delay' from='coven@chat.shakespeare.lit' stamp='2002-09-10T23:08:25Z'/>", true),
+    ("<delay xmlns='urn:xmpp:delay' from='coven@CHAT.shakespeare.lit/hag66' stamp='2002-09-10T23:08:25Z'/>", true),
+    ("<delay xmlns='urn:xmpp:delay' from='@' stamp='2002-09-10T23:08:25Z'/>", true),
+    ("<x xmlns='jabber:x:delay' stamp='20020910T23:08:25'/>", true),
+    ("<x xmlns='jabber:x:delay' from='coven@chat.shakespeare.lit' stamp='20020910T23:08:25'/>", true),
+    ("<delay xmlns='urn:xmpp:delay' from='crone1@shakespeare.lit/desktop' stamp='2002-09-10T23:08:25Z'/>", false),
+    ("<delay xmlns='urn:xmpp:delay' from='irc.shakespeare.lit' stamp='2002-09-10T23:08:25Z'/>", false),
+    ("<x xmlns='jabber:x:oob'/>", false),
+  ])
+  func whatAnOccupantSaysIsNotDatedByTheRoom(_ child: String, isStripped: Bool) throws {
+    #expect(StanzaIDs.isRoomsDelay(try stanza(child), rooms: "chat.shakespeare.lit") == isStripped)
   }
 
   @Test("XEP-0280 Example: received copy") func carbon() throws {

@@ -19,9 +19,12 @@ struct RemoteArrival {
       language: stanza.language, extras: extras, typing: typing)
   }
 
-  /// The children without those that only this server may add.
+  /// The children without those that only this server may add, and those that no client may send: a room invites by its
+  /// bare address (XEP-0045 7.8.2).
   var extras: [UInt8] {
-    stanza.extras(link.loopContext) { StanzaIDs.isForged($0, sender: from.domain, link.door) }
+    stanza.extras(link.loopContext) {
+      StanzaIDs.isForged($0, sender: from.domain, link.door) || from.resource != nil && StanzaIDs.isInvitation($0)
+    }
   }
 
   /// The children by which a message is recognised that is sent again; `nil` if it is by all of `extras`. A server that

@@ -251,7 +251,7 @@ enum RoomInbound {
     let draft = try read(turn)
     defer { DisplayedSync.assist(draft, in: JID(address), turn) }
     let room = RoomReference.address(address)
-    let extras = Inbound.extras(of: turn.stanza, turn.session)
+    let extras = Inbound.extras(of: turn.stanza, turn.session, rooms: address.domain)
     // The stanza of a topic or a marker.
     let stanza = RoomMessageDraft(
       content: Content(kind: .none, extras: extras), envelope: envelope(turn, .groupchat), traits: [.archived], key: nil
@@ -297,7 +297,9 @@ enum RoomInbound {
     let room = RoomReference.address(address)
     var writer = turn.session.loopContext.takeWriter()
     let domain = turn.jid.bare.domain
-    writer.children(of: turn.stanza.element) { turn.session.strips($0, domain) || $0.is(.mucUser) }
+    writer.children(of: turn.stanza.element) {
+      turn.session.strips($0, domain, rooms: address.domain) || $0.is(.mucUser)
+    }
     // Receivers recognise by this that it is no user's address (7.5).
     writer.element(.mucUser)
     let extras = Array(writer.buffer.readableBytesView)

@@ -155,9 +155,12 @@ final class XMPPSession {
 
   /// Returns whether a child of a message is removed, since no client may send it.
   ///
-  /// - Parameter domain: the user's domain, which the caller has at hand.
-  func strips(_ child: Element, _ domain: String) -> Bool {
-    StanzaIDs.isStripped(child, domain: domain)
+  /// - Parameters:
+  ///   - domain: the user's domain, which the caller has at hand.
+  ///   - rooms: the domain of the room to whose occupants the message is; `nil` if it is to a user.
+  func strips(_ child: Element, _ domain: String, rooms: String? = nil) -> Bool {
+    StanzaIDs.isStripped(child, domain: domain) || StanzaIDs.isInvitation(child)
+      || rooms.map { StanzaIDs.isRoomsDelay(child, rooms: $0) } ?? false
       || party.realm.isRemote && StanzaIDs.isForged(child, sender: domain, door)
   }
 

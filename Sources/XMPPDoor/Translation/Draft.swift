@@ -55,6 +55,8 @@ struct Draft {
   var address: String?
   /// XEP-0359.
   var originID: String?
+  /// Whether it has an invitation to a room, or its refusal, as rooms send them (XEP-0045 7.8.2).
+  var isInvitation = false
   /// Its meaning in a room elsewhere, if it has one.
   var roomElsewhere: RoomElsewhere?
 

@@ -36,6 +36,13 @@ enum Inbound {
       session.management.handledUnlessPost()
       return PEP.answer(turn, answer)
     }
+    // Without the invitation nothing would be left. One that names the room itself is the user's own (XEP-0249).
+    if draft.isInvitation, type != .error, !session.isRemote(to.domain), draft.body == nil,
+      stanza.element.first(.conference) == nil
+    {
+      session.management.handledUnlessPost()
+      throw StanzaError(.notAcceptable, "an invitation is sent to the room, which passes it on (XEP-0045 7.8.2)")
+    }
     switch type {
     case .error:
       session.management.handledUnlessPost()
@@ -138,10 +145,12 @@ enum Inbound {
   }
 
   /// Returns the children as they will be written again, without those that only a server may add.
-  static func extras(of stanza: Stanza, _ session: XMPPSession) -> [UInt8] {
+  ///
+  /// - Parameter rooms: the domain of the room to whose occupants the stanza is; `nil` if it is to a user.
+  static func extras(of stanza: Stanza, _ session: XMPPSession, rooms: String? = nil) -> [UInt8] {
     var writer = session.loopContext.takeWriter()
     let domain = session.jid.bare.domain
-    writer.children(of: stanza.element) { session.strips($0, domain) }
+    writer.children(of: stanza.element) { session.strips($0, domain, rooms: rooms) }
     let bytes = Array(writer.buffer.readableBytesView)
     session.loopContext.give(writer)
     return bytes

@@ -20,7 +20,7 @@ struct Archive: Feature {
 
   static let query = Name("query", NS.mam)
   private static let metadata = Name("metadata", NS.mam)
-  private static let result = Name("result", NS.mam)
+  static let result = Name("result", NS.mam)
   private static let fin = Name("fin", NS.mam)
 
   func register(in table: inout FeatureTable) {

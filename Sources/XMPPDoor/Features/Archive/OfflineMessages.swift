@@ -36,7 +36,7 @@ struct OfflineMessages: Feature {
     table.read(Name("x", NS.mucUser)) { element, draft in
       // An empty <x/> only marks a private message (XEP-0045 7.5).
       if element.first(Name("invite", NS.mucUser)) != nil || element.first(Name("decline", NS.mucUser)) != nil {
-        draft.isKept = true
+        (draft.isKept, draft.isInvitation) = (true, true)
       }
     }
     registerCiphertext(in: &table)

@@ -18,6 +18,8 @@ struct StanzaIDs: Feature {
   private static let retract = Name("retract", NS.retraction)
   private static let retracted = Name("retracted", NS.retraction)
   private static let moderated = Name("moderated", NS.moderation)
+  /// XEP-0091, which XEP-0203 has replaced, and some clients still read.
+  private static let oldDelay = Name("x", "jabber:x:delay")
 
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.stanzaID)")
@@ -49,8 +51,32 @@ struct StanzaIDs: Feature {
     // Tombstones (XEP-0424 4, XEP-0425 4) and moderated retractions (XEP-0425 3.1) are made by servers.
     if child.is(retracted) || child.is(moderated) { return true }
     if child.is(retract) { return child.first(moderated) != nil }
+    // Archives answer with these (XEP-0313 4.2), and users' own servers copy with these (XEP-0280 7).
+    if child.is(Archive.result) || child.is(Carbons.sent) || child.is(Carbons.received) { return true }
     // XEP-0490 7: meant for the sender's own server.
     return child.is(DisplayedElement.displayed)
+  }
+
+  /// Returns whether a child passes on an invitation to a room, or its refusal, as only rooms do: with the address of its
+  /// author. A client sends both to the room, for somebody (XEP-0045 7.8.2).
+  static func isInvitation(_ child: Element) -> Bool {
+    guard child.is(.mucUser) else { return false }
+    return child.children.contains {
+      ($0.is(.mucUserInvite) || $0.is(.mucUserDecline)) && ($0["from"] != nil || $0["to"] == nil)
+    }
+  }
+
+  /// Returns whether a child dates what an occupant says by an address of the rooms, or by nobody's: others would read it
+  /// as the time of the room's history (XEP-0045 7.2.13, XEP-0203 5). Who brings a chat into a room names its
+  /// authors (XEP-0045 7.9).
+  ///
+  /// - Parameter rooms: the domain of the room.
+  static func isRoomsDelay(_ child: Element, rooms: String) -> Bool {
+    guard child.is(.delay) || child.is(oldDelay) else { return false }
+    return child.withAttribute("from") { bytes in
+      guard let jid = JID(parsing: bytes) else { return true }
+      return jid.hasDomain(rooms)
+    } ?? true
   }
 
   /// Returns the same for a message from another server, which may use its own addresses, but none of this one's.

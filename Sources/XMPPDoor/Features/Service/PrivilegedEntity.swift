@@ -67,7 +67,9 @@ struct PrivilegedEntity: Feature {
     guard from.bare == link.party.address else { throw StanzaError(.forbidden) }
     let door = link.door
     let draft = try Inbound.draft(of: said.stanza, door.table)
-    let extras = said.stanza.extras(link.loopContext) { StanzaIDs.isStripped($0, domain: link.home.domain) }
+    let extras = said.stanza.extras(link.loopContext) {
+      StanzaIDs.isStripped($0, domain: link.home.domain) || StanzaIDs.isInvitation($0)
+    }
     let type = said.stanza.messageType
     let intent: Intent
     if said.user.local != nil, type == .chat || type == .normal, draft.isPosted {
