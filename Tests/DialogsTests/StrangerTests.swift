@@ -206,6 +206,13 @@ import Testing
       #expect(hub.mayBeHeardUnstored(tybalt, by: romeo.address) == (policy == .allow))
       for author in [juliet, tybalt] { stage.relay(from: author, to: romeo.address) }
       #expect(session.taken().count == (policy == .refuse ? 1 : 2), "\(policy)")
+      // A room elsewhere, as long as he is in it.
+      let room = try party("feast@conference.capulet.example", stage)
+      for availability in [Presence.Availability.online, .offline] {
+        let presence = Presence(from: romeo, resource: "orchard", availability: availability, time: stage.clock.now)
+        hub.direct(presence, of: session, to: room.address, resource: "Romeo")
+        #expect(hub.mayBeHeardUnstored(room, by: romeo.address) == (policy == .allow || availability == .online))
+      }
     }
   }
 

@@ -219,10 +219,13 @@ extension Hub {
   }
 
   /// Returns whether a message of somebody elsewhere that is stored nowhere may reach a user who is online: strangers
-  /// are heard within the bounds of conversations, which only stored messages have.
+  /// are heard within the bounds of conversations, which only stored messages have. Whomever the user shows their presence
+  /// is no stranger, such as a room in which they are.
   public func mayBeHeardUnstored(_ author: Party, by address: BareJID) -> Bool {
     guard realms.isFederated(author.realm), let federation, federation.strangers != .allow else { return true }
-    return online(at: address, near: author)?.contactSnapshot.hasInRoster(author.address) ?? true
+    guard let other = online(at: address, near: author) else { return true }
+    return other.contactSnapshot.hasInRoster(author.address)
+      || other.onlineSessions.contains { $0.directed.contains(author.address) }
   }
 
   /// Returns whether one of them blocks the other.

@@ -75,7 +75,7 @@ enum RemoteInbound {
       }
       return
     }
-    if draft.body != nil, type != .error, type != .groupchat,
+    if type != .error, type != .groupchat, draft.body != nil || !isSilent(stanza.element),
       !arrival.parley.hub.mayBeHeardUnstored(arrival.sender, by: arrival.to.bare)
     {
       if isWhisper { return refuseWhisper(arrival, StanzaError(.serviceUnavailable)) }
@@ -96,6 +96,23 @@ enum RemoteInbound {
         arrival.link.refuse(stanza, StanzaError(.serviceUnavailable))
       case .success: break
       }
+    }
+  }
+
+  /// The children that a client shows nobody as a message: states, answers that it has asked for, and hints.
+  private static let silent: [Name] = [
+    Name("active", NS.chatStates), Name("composing", NS.chatStates), Name("paused", NS.chatStates),
+    Name("inactive", NS.chatStates), Name("gone", NS.chatStates), Name("received", NS.receipts),
+    Name("displayed", NS.markers), Name("event", NS.pubsubEvent), Archive.result, Name("store", NS.hints),
+    Name("no-store", NS.hints), Name("no-permanent-store", NS.hints), Name("no-copy", NS.hints),
+    Name("private", NS.carbons), .thread, .delay, .stanzaID, .originID, .occupantID, AccountAffiliations.info,
+  ]
+
+  /// Returns whether a message has nothing else, so that strangers may send it who may not write: a room elsewhere tells
+  /// affiliations to those who are not there (XEP-0045 9), and a node its subscribers what is new (XEP-0060 7.1.2).
+  private static func isSilent(_ message: Element) -> Bool {
+    message.children.allSatisfy { child in
+      silent.contains { child.is($0) } || child.is(.mucUser) && !StanzaIDs.isInvitation(child)
     }
   }
 
