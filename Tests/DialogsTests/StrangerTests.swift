@@ -313,6 +313,35 @@ import Testing
     }
   }
 
+  /// The reason of an invitation is a message, and the invitation of somebody elsewhere begins a conversation.
+  @Test func anInvitationIsNoWayToWriteToWhoeverDoesNotHear() async throws {
+    let (stage, _) = try stage(strangers: .refuse)
+    let (romeo, juliet, nurse) = try await cast(stage)
+    let sessions = [try await stage.session(romeo, "orchard"), try await stage.session(nurse, "hall")]
+    _ = try await stage.set(messagesFrom: .contacts, of: romeo)
+    for session in sessions { _ = session.taken() }
+    let room = try await stage.room(by: juliet, .open)
+    for host in [romeo, nurse] {
+      try await stage.parley.post(
+        .room(.invite(.dialog(room.dialog), to: host.address, reason: "Hear me")), by: juliet)
+    }
+    let reasons = sessions.map { session in
+      session.deliveries().compactMap { delivery -> Invitation? in
+        guard case .entry(let entry, _) = delivery, case .invitation(let invitation) = entry.fact else { return nil }
+        return invitation
+      }.map(\.reason)
+    }
+    #expect(reasons == [[nil], ["Hear me"]])
+    let tybalt = try party("tybalt@capulet.example", stage)
+    try await stage.affiliate(tybalt, .member, in: room, by: juliet)
+    let guest = try #require(try await stored(tybalt, stage))
+    await #expect(throws: Problem.strangersRefused) {
+      try await stage.parley.post(
+        .room(.invite(.address(room.address), to: nurse.address, reason: nil)),
+        by: Party(id: guest.id, realm: guest.realm, address: guest.address))
+    }
+  }
+
   /// A dialog that somebody opens shows their name: it is shown to those who hear them.
   @Test func aDialogIsNotShownToWhoeverDoesNotHearItsAuthor() async throws {
     let (stage, _) = try stage(strangers: .allow)

@@ -499,6 +499,9 @@ extension Judge {
       if state.room.memberCount >= Limits.membersMax { throw Problem.memberListFull }
       try checkRooms(of: invited, for: post.author)
     }
+    if !invited.realm.isRemote { try checkStranger(post.author, invited.address) }
+    // The reason is a message to the invited, the invitation the room's.
+    let reason = try mayWrite(post.author, to: invited) ? reason : nil
     invited = try known(invited, metBy: post.author)
     if admits {
       try apply(
