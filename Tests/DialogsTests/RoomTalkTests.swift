@@ -60,6 +60,8 @@ import Testing
     // Another nick gives no voice back.
     try await stage.act(.register(.dialog(room.dialog), nick: "Capulet"), by: juliet)
     #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .noVoice)
+    // A silenced occupant changes the nick once a minute.
+    stage.clock.set(stage.clock.now.milliseconds + 60_000)
     try await stage.act(
       .members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: nil, nick: "Jule")]), by: juliet
     )
