@@ -36,7 +36,7 @@ package struct FileSite: Sendable {
         try await answered { try await thumbnail(request, context) }
       },
     ]
-    return HTTPSite(routes: routes, otherwise: { request, _ in try await former(request) })
+    return HTTPSite(routes: routes, otherwise: { request, context in try await former(request, context) })
   }
 
   // MARK: CORS for web clients of any origin (XEP-0363 8)
