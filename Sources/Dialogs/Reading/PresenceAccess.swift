@@ -24,6 +24,24 @@ extension StoreReader {
     return .reads(user)
   }
 
+  /// Returns whether a user's account may be noticed by somebody who is no ordinary user here: from elsewhere, or a guest.
+  /// They see the user's presence or show theirs, or the user has let them in at a node. To all others the account is to
+  /// look as if it did not exist (RFC 6120 13.11).
+  ///
+  /// - Parameter jid: the viewer's address, which is compared with blocks.
+  public func isNoticed(_ address: BareJID, by viewer: Party, at jid: JID) throws -> Bool {
+    switch try presenceAccess(to: address, for: viewer, at: jid) {
+    case .none: return false
+    case .reads: return true
+    case .known(let user):
+      if let contact = try contact(of: user.id, viewer.address), contact.subscription.from || contact.subscription.to {
+        return true
+      }
+      if try affiliations(of: viewer.address, with: user.id).contains(where: { $0.value != .outcast }) { return true }
+      return try !subscriptions(of: viewer.address, with: user.id).isEmpty
+    }
+  }
+
   /// Returns whether the viewer may know when the user was last online (`UserSettings.lastSeen`).
   public func showsLastSeen(_ access: PresenceAccess, to viewer: Party) throws -> Bool {
     switch access {

@@ -246,6 +246,7 @@ enum RemoteInbound {
       guard target != .server || (type == .get && told.contains { payload.is($0) }),
         let handler = link.door.table.iqHandler(payload, isSet: type == .set, target: target)
       else { throw StanzaError(.serviceUnavailable) }
+      if target == .user { return try turn.handleForUser(payload, handler) }
       try handler(turn, payload)
     }
   }

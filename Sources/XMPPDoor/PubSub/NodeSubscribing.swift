@@ -134,7 +134,7 @@ extension PEP {
     turn.fetch {
       try NodeAccess(of: owner, for: viewer, at: jid, $0, services).map { [reader = $0] in try read($0, reader) }
     } reply: { (found) throws(StanzaError) in
-      guard let found else { throw StanzaError(.serviceUnavailable) }
+      guard let found, !turn.hidesAccount else { throw StanzaError(.serviceUnavailable) }
       turn.reply { writer in
         writer.element(.pubsub) { write(found, &$0) }
       }

@@ -13,6 +13,9 @@ final class Turn {
   let stanza: Stanza
   /// The addressee; `nil` if there is no `to` (the account).
   let to: JID?
+  /// Whether the addressed account must look to the requester as one that does not exist. What it shows to everybody, such
+  /// as an open node, is still shown.
+  private(set) var hidesAccount = false
 
   init(session: XMPPSession, stanza: Stanza, to: JID?) {
     self.session = session
@@ -39,6 +42,8 @@ final class Turn {
   /// - Parameter code: The code of the problem behind it; nil for the error's condition.
   func fail(_ error: StanzaError, code: String? = nil) {
     log(error, code: code)
+    // RFC 6121 8.5.1. An error that is for now says nothing about the account.
+    let error = hidesAccount && error.type != .wait ? StanzaError(.serviceUnavailable) : error
     guard stanza.mayBeAnswered else { return }
     session.answer(error) { writer in
       error.writeReply(to: stanza, into: &writer, to: session.answered)
@@ -94,6 +99,22 @@ final class Turn {
 }
 
 extension Turn {
+  /// Runs the handler of a request to another user's account. Ordinary users of the server may look each other up; people
+  /// elsewhere and guests get the same answers from an account that they may not notice as from one that does not exist.
+  /// Components are part of the installation, and are told what is wrong; their users are people elsewhere.
+  func handleForUser(_ payload: Element, _ handler: @escaping FeatureTable.IQHandler) throws(StanzaError) {
+    guard let address = to?.bare, party.realm.isRemote || parley.isGuest(party.id),
+      session.impersonated?.component == nil
+    else { return try handler(self, payload) }
+    let (viewer, jid) = (party, jid.jid)
+    fetch {
+      try $0.isNoticed(address, by: viewer, at: jid)
+    } reply: { [self] (isNoticed) throws(StanzaError) in
+      hidesAccount = !isNoticed
+      try handler(self, payload)
+    }
+  }
+
   /// Checks a request to an app's session, which the server answers: only users who may see its presence learn that it
   /// exists.
   func checkPresenceAccess() throws(StanzaError) {

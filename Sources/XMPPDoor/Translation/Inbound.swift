@@ -418,6 +418,7 @@ enum Inbound {
     else { throw StanzaError(.serviceUnavailable) }
     // A request to a room is answered behind the posts that enter or configure it.
     if target == .room { return turn.afterPosts { () throws(StanzaError) in try handler(turn, payload) } }
+    if target == .user { return try turn.handleForUser(payload, handler) }
     try handler(turn, payload)
   }
 

@@ -132,6 +132,7 @@ struct Disco: Feature {
       )
     } reply: { (access, nodes) in
       // 8: an empty result without access.
+      let nodes = turn.hidesAccount ? [] : nodes
       var resources: [String] = []
       if case .reads(let user) = access {
         let party = Party(id: user.id, realm: user.realm, address: user.address)
