@@ -51,7 +51,10 @@ enum ListReceipts: ServedOperation {
     of target: Entry, for receiver: Party, in messages: MessageAccess, _ naming: ParticipantNaming,
     _ reader: any StoreReader
   ) throws -> ReceiptBody {
-    let mark = try reader.mark(receiver.id, in: messages.dialog) ?? Mark(dialog: messages.dialog, user: receiver.id)
+    // A private marker is for its author alone.
+    let isOwn = receiver.id == messages.viewer
+    let known = try isOwn ? reader.mark(receiver.id, in: messages.dialog) : reader.mark(receiver.id, of: messages)
+    let mark = known ?? Mark(dialog: messages.dialog, user: receiver.id)
     var body = ReceiptBody(
       userId: naming.id(receiver), delivered: mark.delivered >= target.position,
       read: mark.displayed >= target.position)
