@@ -423,8 +423,8 @@ public enum Limits {
   public static let callMax: Duration = .seconds(86_400)
   /// Calls that one user begins in a minute, to any users. More: `calls-too-fast`.
   public static let callsPerMinuteMax = 10
-  /// Ringing calls of one user as caller, and as callee. The next of a caller is `too-many-calls`; the next to a callee
-  /// ends with `busy`.
+  /// Ringing calls of one caller, and callers whose calls ring at one callee. The next call of a caller is
+  /// `too-many-calls`; that of another caller to the callee ends with `busy`.
   public static let callsRingingMax = 4
   /// Calls of one user that are read, and listed: the newest of those that have not ended.
   public static let callsOpenMax = 32

@@ -171,10 +171,22 @@ import Testing
     #expect(Self.opening([own, other]) == .ends(.busy))
   }
 
-  @Test func onlySoManyRing() {
-    let ringing = (0..<Limits.callsRingingMax).map { Self.call(from: Self.nurse, name: "\($0)") }
+  @Test func onlySoManyCallersRing() {
+    let ringing = (0..<Limits.callsRingingMax).map { number in
+      let caller = Party(
+        id: UserID(Int64(10 + number)), realm: RealmID(1), address: BareJID(parsing: "c\(number)@localhost")!)
+      return Self.call(from: caller, name: "\(number)")
+    }
     #expect(Self.opening(ringing.dropLast()) == .rings)
     #expect(Self.opening(ringing) == .ends(.busy))
+    // The caller's own earlier call does not count.
+    #expect(Self.opening(Array(ringing.dropLast()) + [Self.call()]) == .rings)
+  }
+
+  @Test func oneCallerMakesNobodyBusy() {
+    let ringing = (0..<Limits.callsRingingMax).map { Self.call(from: Self.nurse, name: "\($0)") }
+    #expect(Self.opening(ringing) == .rings)
+    #expect(Self.opening((0..<Limits.callsRingingMax).map { Self.call(name: "\($0)") }) == .rings)
   }
 
   // MARK: The call's message

@@ -128,7 +128,8 @@ enum CallOpening: Hashable, Sendable {
     name: String?, isApp: Bool, caller: UserID, callee: UserID, among calls: [Call], isThere: (Call.CallParty) -> Bool
   ) -> CallOpening {
     var instead: CallOpening?
-    var ringing = 0
+    // One caller with several ringing calls does not make the callee busy for others, nor for themselves.
+    var othersRinging: Set<UserID> = []
     for call in calls {
       let isBetween = call.has(caller)
       switch call.state {
@@ -143,7 +144,8 @@ enum CallOpening: Hashable, Sendable {
         } else {
           return .ends(.crossed)
         }
-      case .ringing: if call.callee.party.id == callee { ringing += 1 }
+      case .ringing:
+        if call.callee.party.id == callee, !isBetween { othersRinging.insert(call.caller.party.id) }
       case .accepted where isBetween:
         // A user who calls the other side of an accepted call has lost the connection, or has changed the device.
         instead = .instead(call, .replaced)
@@ -154,7 +156,7 @@ enum CallOpening: Hashable, Sendable {
       }
     }
     if let instead { return instead }
-    return ringing >= Limits.callsRingingMax ? .ends(.busy) : .rings
+    return othersRinging.count >= Limits.callsRingingMax ? .ends(.busy) : .rings
   }
 }
 
