@@ -16,6 +16,11 @@ enum PutDialogAvatar: UploadOperation {
   ) async throws -> Outcome<DialogBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
+    // The core decides; but a picture of somebody who may not set it is not worth the decoding.
+    let access = try await call.parley.read { try $0.access(to: room.dialog, for: caller) }
+    guard let affiliation = access.readable?.member?.affiliation, affiliation >= .admin else {
+      throw access.refusal(.notAdmin)
+    }
     let avatar = try await Checks.avatar(shrinking: bytes, call.parley)
     try await call.door.dialogs.post(
       .configure(.dialog(room.dialog), SettingsDraft(avatar: avatar) { _ in }), in: room, by: caller)

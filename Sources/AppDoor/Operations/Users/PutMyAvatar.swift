@@ -14,6 +14,8 @@ enum PutMyAvatar: UploadOperation {
 
   static func perform(_ input: NoInput, _ bytes: [UInt8], _ call: RequestContext) async throws -> Outcome<UserBody> {
     let caller = try call.user().user
+    // The core decides; but a picture of somebody who may not set it is not worth the decoding.
+    if call.parley.isGuest(caller.id) { throw Problem.guestLimited }
     let avatar = try await Checks.avatar(shrinking: bytes, call.parley)
     try await call.parley.post(.profile(ProfileDraft(avatar: avatar)), by: caller)
     return .ok(call.rendering.user(try await GetMe.read(caller.id, call.parley)))
