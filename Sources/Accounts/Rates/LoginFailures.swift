@@ -55,7 +55,8 @@ final class LoginFailures: Sendable {
   /// The rate of invalid tokens from one network, which nobody guesses: devices whose login has ended send them, and are
   /// to learn it.
   static let perTokenNetwork = Rate(burst: 100, perSecond: 1)
-  /// The name of the rates of a place for clients. The state of `perUser` is revealed by its refusal alone.
+  /// The name of these rates for clients. The state of a budget of passwords is revealed by its refusal alone: it would tell
+  /// whether somebody has logged in from this network, and which mail address, telephone and name are one user's.
   static let policy = "logins"
   /// The rate of all strangers together for one user: as many at once as NIST SP 800-63B 5.2.2 allows one account, and
   /// as many again each hour.
@@ -124,10 +125,7 @@ final class LoginFailures: Sendable {
         guard var bucket = state.known[own] else { continue }
         let lacking = bucket.wait(Self.perPlace, now: now)
         state.known[own] = bucket
-        guard let lacking else {
-          RateLog.current?.note(bucket.status(Self.policy, Self.perPlace, now: now))
-          return .success(ChargedBudget(own: own, attempt: attempt))
-        }
+        guard let lacking else { return .success(ChargedBudget(own: own, attempt: attempt)) }
         wait = min(wait ?? lacking, lacking)
       }
       if let wait { return .failure(Self.refusal(wait)) }
@@ -139,7 +137,6 @@ final class LoginFailures: Sendable {
         ofUser.wait(Self.perUser, now: now),
       ]
       if let wait = waits.compactMap({ $0 }).max() { return .failure(Self.refusal(wait)) }
-      RateLog.current?.note(ofPair.status(Self.policy, Self.perPair, now: now))
       return .success(ChargedBudget(own: nil, attempt: attempt))
     }
     return try result.get()
@@ -154,10 +151,7 @@ final class LoginFailures: Sendable {
         Self.forgive(chargedBudget.attempt, &state, now: now)
       case .wrong:
         if let own = chargedBudget.own {
-          state.known.change(own) { bucket in
-            bucket.owe(Self.perPlace, now: now)
-            RateLog.current?.note(bucket.status(Self.policy, Self.perPlace, now: now))
-          }
+          state.known.change(own) { $0.owe(Self.perPlace, now: now) }
         } else {
           let attempt = chargedBudget.attempt
           state.spend(1, .network(attempt.network), Self.perNetwork, now: now)
@@ -166,7 +160,6 @@ final class LoginFailures: Sendable {
           pair.bucket.owe(Self.perPair, now: now)
           pair.failures = min(pair.failures + 1, Self.perUser.burst)
           state.pairs[.pair(attempt)] = pair
-          RateLog.current?.note(pair.bucket.status(Self.policy, Self.perPair, now: now))
         }
       }
     }
