@@ -81,15 +81,26 @@ public enum AccountLimits {
   // Codes, links and second factors.
   /// The lifetime of a one-time code: mail takes minutes at times.
   public static let codeLifetime: Duration = .seconds(600)
-  /// Wrong attempts with a code, including the one that invalidates it: five guesses out of a million codes.
+  /// Attempts with a code from the network that has requested it; then it requests another. `CodeGuesses` has the sum.
   public static let codeAttemptsMax = 5
+  /// Attempts with codes of one address from another network, and from all of them together that its user has not logged in
+  /// from. More are wrong.
+  static let codeGuesses = Rate(burst: 5, perSecond: 5.0 / 3_600)
+  static let codeGuessesOfOthers = Rate(burst: 10, perSecond: 10.0 / 3_600)
+  /// Attempts with a code from all networks, over restarts, including the one that invalidates it. The other bounds are
+  /// lower; NIST SP 800-63B 5.2.2 allows as many.
+  static let codeGuessesMax = 100
   /// The lifetime of the link of a password reset.
   public static let passwordResetLifetime: Duration = .seconds(3_600)
   /// Codes and links that one network requests, for any users: enough for a household, not for a program.
   public static let outgoingCodeRate = Rate(burst: 20, perSecond: 1.0 / 30)
-  /// Codes and links to one mail address or telephone, from any requester: the recipient may not have requested them.
+  /// Codes to one mail address or telephone that one network requests, as many links, and codes of one user's second factor.
   public static let codesOfHour = Rate(burst: 4, perSecond: 4.0 / 3_600)
   public static let codesOfDay = Rate(burst: 10, perSecond: 10.0 / 86_400)
+  /// Those that all networks request which the address's user has not logged in from: the recipient may not have requested
+  /// them. One network has at most half of it.
+  static let codesOfHourOfStrangers = Rate(burst: 8, perSecond: 8.0 / 3_600)
+  static let codesOfDayOfStrangers = Rate(burst: 20, perSecond: 20.0 / 86_400)
   /// The time for the second factor, once the password was right: enough to find the telephone.
   public static let challengeLifetime: Duration = .seconds(600)
   /// Wrong second factors of one user, over all networks: with three codes valid at a time, a thief of the password

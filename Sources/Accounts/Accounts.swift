@@ -15,6 +15,7 @@ public final class Accounts: Sendable {
   let tokens = TokenCache()
   let loginFailures = LoginFailures()
   let accountPace = AccountPace()
+  let codeGuesses = CodeGuesses()
   let proofs: RegistrationProofs
   let codeQueue = Mutex(CodeQueue())
   let tasks = TaskRegistry()

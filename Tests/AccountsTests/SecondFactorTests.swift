@@ -348,6 +348,9 @@ import Testing
     #expect(
       await refusal { _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a") }
         == "codes-too-fast")
+    // They are no codes to sign in with, which anybody may request for the number.
+    let phone = try Identity.phone("+390458000000")
+    #expect(await refusal { try await accounts.sendCode(to: phone, in: user.realm, from: "b") } == nil)
     // A server that sends no codes has no second factor of this kind.
     accounts.employ(NoCodeSender(), newcomers: [], registration: false)
     #expect(

@@ -66,7 +66,8 @@ import Testing
   /// A shared budget is not reported before it refuses.
   @Test func theUseOfOthersIsNotTold() async throws {
     let stage = try Stage()
-    let act = PacedAct.codeOfHour(RealmID(1), Identity(.email, "juliet@example.org"))
+    let mail = Identity(.email, "juliet@example.org")
+    let act = PacedAct.codeOfHour(.address(.code, RealmID(1), mail, network: "192.0.2.1"))
     let log = RateLog()
     RateLog.$current.withValue(log) {
       for _ in 0..<4 {

@@ -5,9 +5,9 @@ extension StoreConformance {
   static let codes: [Case] = [
     Case(name: "one code of a subject is valid at a time, for each purpose") { scene in
       let mail = Identity(.email, "romeo@montague.example")
-      func code(_ hash: UInt8, of user: UserID?, _ expires: Int64) -> OneTimeCode {
+      func code(_ seed: UInt8, of user: UserID?, _ expires: Int64) -> OneTimeCode {
         OneTimeCode(
-          identity: mail, user: user, hash: [hash], expires: Timestamp(milliseconds: expires), attemptsLeft: 5)
+          identity: mail, user: user, seed: [seed], expires: Timestamp(milliseconds: expires), attemptsLeft: 5)
       }
       var second = code(2, of: nil, 20)
       try scene.write { writer in
@@ -74,7 +74,7 @@ extension StoreConformance {
       try scene.write { writer in
         try writer.put(
           OneTimeCode(
-            identity: mail, user: scene.romeo.id, hash: [1], expires: Timestamp(milliseconds: 9), attemptsLeft: 5),
+            identity: mail, user: scene.romeo.id, seed: [1], expires: Timestamp(milliseconds: 9), attemptsLeft: 5),
           in: scene.realm.id)
         try writer.put(
           PasswordReset(hash: [1], user: scene.romeo.id, expires: Timestamp(milliseconds: 9)))

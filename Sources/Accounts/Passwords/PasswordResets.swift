@@ -8,7 +8,7 @@ extension Accounts {
   public func sendPasswordReset(
     to identity: Identity, in realm: RealmID, from network: String
   ) async throws(Problem) {
-    try paceLetter(to: identity, in: realm, from: network)
+    try await paceLetter(to: identity, as: .reset, in: realm, from: network)
     guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let token = Token.make()
     let now = parley.clock.now

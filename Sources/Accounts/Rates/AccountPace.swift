@@ -3,6 +3,19 @@ public import Dialogs
 import ServerMetrics
 import Synchronization
 
+/// What codes and links are counted against. Those to sign in with, those to set a password with and those of a second
+/// factor have budgets of their own: somebody who requests some of them for others takes none of the rest.
+public enum CodeBudget: Hashable, Sendable {
+  public enum Kind: Sendable { case code, reset }
+  /// Those to one mail address or telephone that one network requests; `nil` for all networks together which the user has
+  /// not logged in from.
+  case address(Kind, RealmID, Identity, network: String?)
+  /// Those of a user's second factor, who has proved the first.
+  case secondFactor(UserID)
+
+  var isOfStrangers: Bool { if case .address(_, _, _, network: .none) = self { true } else { false } }
+}
+
 /// An act whose rate is bounded, over any door.
 public enum PacedAct: Hashable, Sendable {
   /// An attempt to create an account, from a network (`LoginAttempt.network`).
@@ -17,9 +30,9 @@ public enum PacedAct: Hashable, Sendable {
   case guest(network: String)
   /// Requesting a code or a link, from a network.
   case outgoing(network: String)
-  /// Codes from any requester to one mail address or telephone, within an hour and within a day.
-  case codeOfHour(RealmID, Identity)
-  case codeOfDay(RealmID, Identity)
+  /// Codes or links, within an hour and within a day.
+  case codeOfHour(CodeBudget)
+  case codeOfDay(CodeBudget)
   /// An attempt with a second factor, which is given back if it was right.
   case secondFactor(UserID)
   /// A successful login by an external token.
@@ -42,8 +55,10 @@ public enum PacedAct: Hashable, Sendable {
     case .search: AccountLimits.searchRate
     case .guest: AccountLimits.guestRate
     case .outgoing: AccountLimits.outgoingCodeRate
-    case .codeOfHour: AccountLimits.codesOfHour
-    case .codeOfDay: AccountLimits.codesOfDay
+    case .codeOfHour(let budget):
+      budget.isOfStrangers ? AccountLimits.codesOfHourOfStrangers : AccountLimits.codesOfHour
+    case .codeOfDay(let budget):
+      budget.isOfStrangers ? AccountLimits.codesOfDayOfStrangers : AccountLimits.codesOfDay
     case .secondFactor: AccountLimits.secondFactorRate
     case .tokenLogin: AccountLimits.tokenLoginRate
     case .location: AccountLimits.locationRate
@@ -80,7 +95,7 @@ public enum PacedAct: Hashable, Sendable {
     return nil
   }
 
-  /// Whether other users spend it too: its state would reveal what they do. Only a refusal cannot avoid that.
+  /// Whether other users spend it too, or it would reveal what they do. Only a refusal cannot avoid that.
   var isShared: Bool {
     switch self {
     case .codeOfHour, .codeOfDay: true
@@ -140,6 +155,18 @@ extension Accounts {
     if let wait {
       parley.metrics.refused(by: act.policy)
       throw act.refusal(wait)
+    }
+  }
+
+  /// Counts acts before they are done: all or none.
+  ///
+  /// - Throws: `.tooFast`.
+  func pace(all acts: [PacedAct]) throws(Problem) {
+    for (index, act) in acts.enumerated() {
+      do throws(Problem) { try pace(act) } catch {
+        for taken in acts[..<index] { accountPace.giveBack(taken, now: parley.clock.now) }
+        throw error
+      }
     }
   }
 

@@ -174,6 +174,11 @@ final class LoginFailures: Sendable {
     state.spend(-pair.failures, .strangers(of: attempt.user), perUser, now: now)
   }
 
+  /// Returns whether the user has logged in from the attempt's network or device.
+  func knows(_ attempt: LoginAttempt) -> Bool {
+    state.withLock { state in Key.own(attempt).contains { state.known[$0] != nil } }
+  }
+
   /// Records a client with a right token as known.
   func know(_ attempt: LoginAttempt, now: Timestamp) {
     state.withLock { Self.know(attempt, &$0, now: now) }

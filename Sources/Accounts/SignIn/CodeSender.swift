@@ -77,14 +77,36 @@ extension Accounts {
 
   func send(_ outgoing: OutgoingCode) { codeQueue.withLock { $0.codeSender }.take(outgoing) }
 
-  /// Checks the rates before a code is sent: no one may be flooded with them, or learn by them who has an account.
-  func paceLetter(to identity: Identity, in realm: RealmID, from network: String) throws(Problem) {
+  /// Checks the rates before a code is sent: no one may be flooded with them, or learn by them who has an account, or use
+  /// up those of somebody else. Nobody spends what a network has from which the user has logged in before.
+  func paceLetter(
+    to identity: Identity, as kind: CodeBudget.Kind, in realm: RealmID, from network: String
+  ) async throws(Problem) {
+    try checkReaches(identity)
+    let isKnown = try await isKnown(network, to: identity, in: realm)
+    let networks: [String?] = isKnown ? [network] : [network, nil]
+    let budgets = networks.map { CodeBudget.address(kind, realm, identity, network: $0) }
+    try pace(.outgoing(network: network))
+    try pace(all: budgets.flatMap { [PacedAct.codeOfHour($0), PacedAct.codeOfDay($0)] })
+  }
+
+  /// Checks the rates of codes of a second factor.
+  func paceSecondFactor(of user: UserID, to identity: Identity, from network: String) throws(Problem) {
+    try checkReaches(identity)
+    try pace(.outgoing(network: network))
+    try pace(all: [.codeOfHour(.secondFactor(user)), .codeOfDay(.secondFactor(user))])
+  }
+
+  private func checkReaches(_ identity: Identity) throws(Problem) {
     guard reaches.contains(identity.issuer) else {
       throw Problem(
         .unsupported, "delivery-off", "This server sends no \(identity.issuer == .email ? "mail" : "messages").")
     }
-    try pace(.outgoing(network: network))
-    try pace(.codeOfHour(realm, identity))
-    try pace(.codeOfDay(realm, identity))
+  }
+
+  /// Returns whether the user of an address has logged in from a network, since the start.
+  func isKnown(_ network: String, to identity: Identity, in realm: RealmID) async throws(Problem) -> Bool {
+    let address = try await address(for: identity, in: realm)
+    return loginFailures.knows(LoginAttempt(of: address, from: network, device: nil))
   }
 }

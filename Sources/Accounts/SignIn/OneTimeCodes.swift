@@ -31,27 +31,41 @@ extension Accounts {
     to identity: Identity, for owner: Party?, as purpose: OneTimeCode.Purpose = .address, in realm: RealmID,
     from network: String
   ) async throws(Problem) {
-    try paceLetter(to: identity, in: realm, from: network)
-    guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
-    let text = Self.makeCode()
-    let (secret, now) = (options.accountSecret, parley.clock.now)
-    let code = OneTimeCode(
-      identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, purpose, secret),
-      expires: now + AccountLimits.codeLifetime, attemptsLeft: AccountLimits.codeAttemptsMax)
-    let known: User? = try await parley.work(keepingCaches: true) { writer in
-      try writer.removeCodes(endedBy: now)
-      try writer.put(code, in: realm)
-      return try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0))
+    if purpose == .secondFactor, let owner {
+      try paceSecondFactor(of: owner.id, to: identity, from: network)
+    } else {
+      try await paceLetter(to: identity, as: .code, in: realm, from: network)
     }
+    guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
+    let now = parley.clock.now
+    let expires = now + AccountLimits.codeLifetime
+    let sent: Sent = try await parley.work(keepingCaches: true) { writer in
+      try writer.removeCodes(endedBy: now)
+      // A code that is valid is sent again: whoever requests another does not take away the one that a user waits for.
+      let earlier = try writer.code(for: identity, of: owner?.id, in: realm)
+      let code = OneTimeCode(
+        identity: identity, user: owner?.id, seed: earlier?.seed ?? [UInt8].random(count: 32), expires: expires,
+        attemptsLeft: earlier?.attemptsLeft ?? AccountLimits.codeGuessesMax)
+      try writer.put(code, in: realm)
+      return Sent(code: code, known: try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0)))
+    }
+    codeGuesses.requested(identity, in: realm, from: network, until: expires)
+    let known = sent.known
     let isDue = owner != nil || known.map { $0.state == .active } ?? writesToStrangers(by: identity.issuer)
     if isDue {
+      let text = Self.text(of: sent.code, purpose, options.accountSecret)
       send(
-        OutgoingCode(
-          to: identity, .code(text), domain: domain, user: owner?.name ?? known?.name, expires: code.expires))
+        OutgoingCode(to: identity, .code(text), domain: domain, user: owner?.name ?? known?.name, expires: expires))
     }
   }
 
-  /// Uses up a code, or one of its attempts.
+  private struct Sent: Sendable {
+    let code: OneTimeCode
+    /// The user of the address; `nil` if there is none.
+    let known: User?
+  }
+
+  /// Uses up a code, or one of the network's attempts.
   ///
   /// - Parameter kind: the kind of the refusal; `nil` for `.unauthenticated`, or `.forbidden` for a logged-in user.
   /// - Throws: `wrong-code`; `.tooFast` for a network that guesses.
@@ -59,10 +73,13 @@ extension Accounts {
     code text: String, for identity: Identity, of owner: UserID?, as purpose: OneTimeCode.Purpose = .address,
     in realm: RealmID, refusing kind: Problem.Kind? = nil, from network: String
   ) async throws(Problem) {
-    let (hash, now) = (Self.hash(text, identity, owner, purpose, options.accountSecret), parley.clock.now)
+    let (secret, now) = (options.accountSecret, parley.clock.now)
+    let isKnown = try await isKnown(network, to: identity, in: realm)
+    let mayTry = codeGuesses.take(identity, in: realm, from: network, isKnown: isKnown, now: now)
     let isRight: Bool = try await parley.work(keepingCaches: true) { writer in
-      guard var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
-      let isRight = code.hash.isEqualInConstantTime(to: hash) && code.expires > now
+      guard mayTry, var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
+      let right = Array(Self.text(of: code, purpose, secret).utf8)
+      let isRight = right.isEqualInConstantTime(to: Array(text.utf8)) && code.expires > now
       code.attemptsLeft -= 1
       if isRight || code.attemptsLeft <= 0 {
         try writer.removeCode(for: identity, of: owner, in: realm)
@@ -87,7 +104,9 @@ extension Accounts {
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
     let newcomer = newcomers.contains(identity.issuer) ? Newcomer(displayName: displayName) : nil
     do throws(Problem) {
-      return try await logIn(by: identity, in: realm, newcomer: newcomer, device: device, client: client)
+      let login = try await logIn(by: identity, in: realm, newcomer: newcomer, device: device, client: client)
+      rightToken(LoginAttempt(of: login.user.address, from: network, device: nil))
+      return login
     } catch  where error.code == "identity-unknown" {
       throw Problem(.forbidden, "registration-off", "Nobody here has this address, and no account is made by it.")
     }
@@ -123,17 +142,12 @@ extension Accounts {
     try await parley.work(keepingCaches: true) { writer in try Self.replace(identity, of: user, now: now, writer) }
   }
 
-  private static func makeCode() -> String {
-    var generator = SystemRandomNumberGenerator()
-    let text = String(Int.random(in: 0..<1_000_000, using: &generator))
+  /// Returns the six digits of a code.
+  private static func text(of code: OneTimeCode, _ purpose: OneTimeCode.Purpose, _ secret: TokenSecret) -> String {
+    let kind = code.identity.issuer == .email ? "email" : "phone"
+    let parts = [kind, code.identity.subject, "\(code.user?.number ?? 0)", Hex.string(code.seed)]
+    let hash = secret.hash(purpose == .address ? parts : [purpose.rawValue] + parts, .code)
+    let text = String(hash.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 1_000_000)
     return String(repeating: "0", count: 6 - text.count) + text
-  }
-
-  private static func hash(
-    _ code: String, _ identity: Identity, _ user: UserID?, _ purpose: OneTimeCode.Purpose, _ secret: TokenSecret
-  ) -> [UInt8] {
-    let kind = identity.issuer == .email ? "email" : "phone"
-    let parts = [kind, identity.subject, "\(user?.number ?? 0)", code]
-    return secret.hash(purpose == .address ? parts : [purpose.rawValue] + parts, .code)
   }
 }

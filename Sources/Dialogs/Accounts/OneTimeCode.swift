@@ -6,15 +6,15 @@ public struct OneTimeCode: Hashable, Sendable {
   public let identity: Identity
   /// The user who proves the address; `nil` for a code to sign in with.
   public let user: UserID?
-  /// A keyed hash of the code, for this subject and purpose.
-  public let hash: [UInt8]
+  /// Random bytes, from which the code is made for this subject and purpose, with a key that is not stored here.
+  public let seed: [UInt8]
   public let expires: Timestamp
   public var attemptsLeft: Int
 
-  public init(identity: Identity, user: UserID?, hash: [UInt8], expires: Timestamp, attemptsLeft: Int) {
+  public init(identity: Identity, user: UserID?, seed: [UInt8], expires: Timestamp, attemptsLeft: Int) {
     self.identity = identity
     self.user = user
-    self.hash = hash
+    self.seed = seed
     self.expires = expires
     self.attemptsLeft = attemptsLeft
   }
@@ -28,7 +28,7 @@ struct RealmCode {
 
 extension RealmCode: Record {
   enum Field: String, CaseIterable, Sendable {
-    case realm, issuer, subject, user, hash, expires, attemptsLeft = "attempts"
+    case realm, issuer, subject, user, seed = "hash", expires, attemptsLeft = "attempts"
   }
   static let kind = "codes"
   static let key: [Field] = [.realm, .issuer, .subject, .user]
@@ -36,7 +36,7 @@ extension RealmCode: Record {
     // A user of 0 stands for none, since the field is part of the key.
     [
       realm.field, code.identity.issuer.field, code.identity.subject.field, (code.user ?? UserID(0)).field,
-      code.hash.field, code.expires.field, code.attemptsLeft.field,
+      code.seed.field, code.expires.field, code.attemptsLeft.field,
     ]
   }
   init(_ fields: inout FieldReader) throws {
@@ -44,7 +44,7 @@ extension RealmCode: Record {
     let identity = try Identity(fields.next(), fields.next())
     let user: UserID = try fields.next()
     code = try OneTimeCode(
-      identity: identity, user: user.number == 0 ? nil : user, hash: fields.next(), expires: fields.next(),
+      identity: identity, user: user.number == 0 ? nil : user, seed: fields.next(), expires: fields.next(),
       attemptsLeft: fields.next())
   }
 }
