@@ -573,6 +573,8 @@ class Walk:
             viola.send_presence()
             await self.orsino.event("presence.updated", lambda d: d["presence"]["userId"] == viola.boundjid.user and d["presence"]["online"])
 
+        # Another user's client may be the service if that user shares presence with Viola.
+        await self.stage.command("roster", "add", viola.boundjid.bare, "toby@localhost", "--mutual")
         await switch("enable")
         await away("Come away, come away, death")
         iq = await asyncio.wait_for(told.get(), PATIENCE)

@@ -76,6 +76,9 @@ class Day(DayInRooms):
             self.dialog = self.app.dialog("romeo")
             self.desk = self.others.guest(server, "paris")
             self.service = Client(server, "bot", "push").present()
+            # Whoever serves as a push service has agreed to it, here in advance.
+            self.service.send("<presence type='subscribed' to='romeo@localhost'/>")
+            self.service.ask("<ping xmlns='urn:xmpp:ping'/>", "get", "localhost")
             phone.until(lambda: phone.present.get(JULIET) and phone.present.get(PARIS), "its contacts")
 
     def chats(self):

@@ -44,6 +44,7 @@ def registering(server):
         (f"<enable xmlns='{PUSH}' node='n'/>", "without a service"),
         (f"<enable xmlns='{PUSH}' jid='a@@b' node='n'/>", "at no address"),
         (f"<enable xmlns='{PUSH}' jid='push.elsewhere.example' node='n'/>", "where nobody can be reached"),
+        (f"<enable xmlns='{PUSH}' jid='nurse@localhost/hall' node='n'/>", "at somebody's who has not agreed"),
         (f"<enable xmlns='{PUSH}' jid='{SERVICE}'><x xmlns='{FORM}' type='submit'/></enable>", "with a form of no type"),
     ]:
         expect(juliet.ask(payload).get("type") == "error", f"a registration {why} is taken")
@@ -176,8 +177,9 @@ def silent(server):
 def run(checks):
     with Server(push__content="body") as server:
         server.start()
-        server.add_users("romeo", "juliet", "bot")
+        server.add_users("romeo", "juliet", "bot", "nurse")
         server.befriend("romeo", "juliet")
+        server.befriend("juliet", "bot")
         service, romeo = Service(server), Client(server, "romeo", "desk")
         with checks.check("push: registrations, and what is refused"):
             registering(server)
@@ -194,4 +196,5 @@ def run(checks):
     with checks.check("push: nothing of what is said, unless the operator says so"), Server() as server:
         server.start()
         server.add_users("romeo", "juliet", "bot")
+        server.befriend("juliet", "bot")
         silent(server)

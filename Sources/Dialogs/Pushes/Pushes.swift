@@ -1,4 +1,4 @@
-import Addresses
+public import Addresses
 
 // Pushes (XEP-0357, and devices of apps). Theory:
 //
@@ -9,6 +9,19 @@ import Addresses
 //
 // A session may end before anyone notices. When this is discovered, its last confirmed position is posted, and later
 // messages to it are pushed too.
+
+extension StoreReader {
+  /// Returns whether the client or server at an address may be a user's push service: it gets requests in the name of the
+  /// user's server, with texts that the user and others have chosen. A client here is the user's own, or one of somebody
+  /// who shares their presence with the user, or has agreed to (RFC 6121 3.4); other users here have not.
+  public func mayServe(_ service: JID, asPushServiceOf user: Party) throws -> Bool {
+    guard let owner = try self.user(service.bare), !owner.realm.isRemote, owner.id != user.id else { return true }
+    guard owner.state == .active, let subscription = try contact(of: owner.id, user.address)?.subscription else {
+      return false
+    }
+    return subscription.from || subscription.preApproved
+  }
+}
 
 /// Decides whether a message is pushed; pure functions.
 package enum Pushes {
@@ -184,6 +197,7 @@ extension Judge {
       guard node.utf8.count <= Limits.nodeNameBytesMax, (options?.count ?? 0) <= Limits.pushOptionsBytesMax else {
         throw Problem(.tooLarge, "push-too-large", "The node's name or the publish options are too long.")
       }
+      guard try writer.mayServe(service, asPushServiceOf: post.author) else { throw Problem.notYours }
       _ = try register(.service(service, node: node, options: options), resource: resource, of: user)
     case .disable(let service, let node):
       for registration in try writer.pushRegistrations(of: user) {

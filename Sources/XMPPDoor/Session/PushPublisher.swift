@@ -11,8 +11,8 @@ public struct PushPublisher: PushRoute {
 
   public init(door: DoorContext) { self.door = door }
 
-  /// Returns whether a service may be used: a component of this domain, or a client that acts as a service. Any other
-  /// domain is another server.
+  /// Returns whether a service can be reached: a component of this domain, or a client that acts as a service. Any other
+  /// domain is another server. The core decides whose client it may be (`StoreReader.mayServe`).
   static func mayReach(_ service: JID, for user: Party, _ parley: Parley) -> Bool {
     if parley.remote(domain: service.domain, reachedFrom: user.realm) != nil { return true }
     return service.domain == user.address.domain && service.local != nil && service.resource != nil
@@ -24,6 +24,12 @@ public struct PushPublisher: PushRoute {
     guard case .service(let service, let node, let options) = registration.target,
       Self.mayReach(service, for: user, door.parley), let domain = BareJID(parsing: user.address.domain)
     else { return .refused }
+    // The service's user may have withdrawn the permission.
+    do throws(Problem) {
+      guard try await door.parley.read({ try $0.mayServe(service, asPushServiceOf: user) }) else { return .refused }
+    } catch {
+      return .failed
+    }
     var writer = StreamFraming.writer()
     Self.write(summary, to: node, options, door.options.pushContent, into: &writer)
     let server = Party(id: UserID(0), realm: user.realm, address: domain)

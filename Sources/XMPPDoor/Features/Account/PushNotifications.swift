@@ -9,7 +9,8 @@ struct PushNotifications: Feature {
   static let xep = XEP(
     357, "0.4.1", "Push Notifications",
     note: """
-      To components, and to clients of users of this server (full JIDs). Changes of affiliation are not evaluated.
+      To components, and to clients here (full JIDs) that are the user's own, or of somebody who shares presence with \
+      the user or has agreed to. Changes of affiliation are not evaluated.
       """)
 
   private static let enable = Name("enable", NS.push)
