@@ -136,8 +136,8 @@ public enum AccountLimits {
   // Contact matching.
   /// Hashes in one request, 33 KB of them; more are `too-large`.
   public static let matchKeysMax = 500
-  /// Hashes of one user: the longest phonebooks at once, and then a thousand a day. A country's numbers would take an
-  /// account some hundred years. Not stored.
+  /// Hashes of one user, and searches by a whole mail address or number: the longest phonebooks at once, and then a
+  /// thousand a day. A country's numbers would take an account some hundred years. Not stored.
   public static let matchRate = Rate(burst: 5_000, perSecond: 1_000.0 / 86_400)
 
   // Export and erasure.

@@ -171,6 +171,43 @@ import Testing
     #expect(there.taken().isEmpty != allowed)
   }
 
+  /// Guests may be anybody: the users are not theirs to list, as they are not theirs to write to.
+  @Test func theyFindWithWhomTheyShareADialog() async throws {
+    let stage = try Stage(guests: policy())
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    let visitor = try await guest(stage)
+    func finds(_ viewer: Party, _ user: Party) async throws -> Bool {
+      let all = stage.parley.findsEverybody(viewer.id)
+      return try await stage.parley.read { try all || $0.sharesDialog(viewer, with: user.id) }
+    }
+    for user in [romeo, juliet, nurse] {
+      #expect(try await !finds(visitor, user))
+      #expect(try await finds(user, visitor))
+    }
+    _ = try await stage.say("May I help you?", from: juliet, to: visitor)
+    #expect(try await finds(visitor, juliet))
+    #expect(try await !finds(visitor, romeo))
+    _ = try await stage.room("house", by: romeo, .group, with: [(visitor, .member)])
+    #expect(try await finds(visitor, romeo))
+    #expect(try await !finds(visitor, nurse))
+    // Who may write to all may find them, and nobody's number or mail address.
+    let other = try Stage(guests: policy([.messages]))
+    let free = try await guest(other)
+    #expect(other.parley.findsEverybody(free.id))
+    #expect(await code { try other.accounts.paceMatch(for: free) } == "guest-limited")
+  }
+
+  /// A search by a whole number counts as matching one hash: otherwise it would go round that bound.
+  @Test func aSearchByANumberIsAMatch() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    try stage.accounts.pace(.contactMatch(romeo.id), count: AccountLimits.matchRate.burst - 1)
+    #expect(await code { try stage.accounts.paceMatch(for: romeo) } == nil)
+    #expect(await code { try stage.accounts.paceMatch(for: romeo) } == "requests-too-fast")
+  }
+
   @Test(arguments: [false, true]) func rooms(allowed: Bool) async throws {
     let stage = try Stage(guests: policy(allowed ? [.rooms, .memberships] : []))
     let romeo = try await stage.user("romeo")

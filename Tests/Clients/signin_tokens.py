@@ -217,6 +217,12 @@ def linking(checks, server, provider, keys):
         expect(visit["user"]["guest"] is True, f"{visit}")
         app.wrong(403, "guest-limited", "PATCH", "/v1/users/me", {"name": "Cesario"})
         app.wrong(403, "guest-limited", "POST", "/v1/app-passwords", {"name": "x"})
+        # Guests find those with whom they share a dialog.
+        for path in ("/v1/users", "/v1/users?query=romeo", "/v1/users?query=romeo@montague.example&field=email"):
+            app.wrong(403, "guest-limited", "GET", path)
+        app.wrong(404, "user-unknown", "GET", "/v1/users/romeo")
+        expect(app.right(200, "GET", "/v1/users?ids=romeo")["items"] == [], "a guest finds anybody")
+        expect(app.right(200, "GET", f"/v1/users/{visit['user']['id']}")["id"] == visit["user"]["id"], "nor themselves")
         app.wrong(409, "identity-taken", "POST", "/v1/users/me/identities", {"identityToken": vouch(app.nonce(), "romeo", keys["hs"])})
         expect(app.right(200, "GET", "/v1/users/me").get("guest") is True, "a guest is none any more")
         made = app.right(201, "POST", "/v1/users/me/identities", {"identityToken": vouch(app.nonce(), "cesario", keys["hs"])})

@@ -10,6 +10,14 @@ extension Accounts {
     return try await parley.work(keepingCaches: true) { try ContactMatch.salt(of: user.realm, $0) }
   }
 
+  /// Counts a search by one whole mail address or number, which finds as much as matching one hash.
+  ///
+  /// - Throws: `.tooFast` above `AccountLimits.matchRate`; `.forbidden` for guests.
+  public func paceMatch(for user: Party) throws(Problem) {
+    if parley.isGuest(user.id) { throw Problem.guestLimited }
+    try pace(.contactMatch(user.id))
+  }
+
   /// Returns the matchable users of these hashes; not the asking user, nor those who block them or are blocked.
   ///
   /// - Throws: `.tooLarge` above `AccountLimits.matchKeysMax`; `.tooFast` above `AccountLimits.matchRate`; `.forbidden`

@@ -2,7 +2,8 @@ import Accounts
 import Dialogs
 import HTTPPort
 
-/// Returns a user of the caller's app, or one elsewhere whom the caller knows; for a deleted one only the id.
+/// Returns a user of the caller's app, or one elsewhere whom the caller knows; for a deleted one only the id. To a guest
+/// others are unknown with whom they share no dialog.
 enum GetUser: ServedOperation {
   typealias Input = UserInput
   typealias Output = UserBody
@@ -23,7 +24,13 @@ enum GetUser: ServedOperation {
     let address = try Checks.address(id, domain: call.realm.domain)
     let caller = try call.user().user
     let elsewhere = call.parley.federatedRealm(of: call.realm.id).id
-    let user = try await call.parley.read { try $0.user(address, knownTo: caller, elsewhere: elsewhere) }
+    let findsEverybody = call.parley.findsEverybody(caller.id)
+    let user = try await call.parley.read { reader -> User? in
+      guard let user = try reader.user(address, knownTo: caller, elsewhere: elsewhere),
+        try findsEverybody || reader.sharesDialog(caller, with: user.id)
+      else { return nil }
+      return user
+    }
     guard let user else { throw unknown }
     return user
   }

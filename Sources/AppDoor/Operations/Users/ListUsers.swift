@@ -28,6 +28,7 @@ enum ListUsers: ServedOperation {
     _ query: String?, _ input: ListUsersInput, _ limit: Int, _ call: RequestContext
   ) async throws(Problem) -> Output {
     let caller = try call.user().user
+    if !call.parley.findsEverybody(caller.id) { throw Problem.guestLimited }
     var fields: DirectoryQuery.Fields = [.name, .id]
     switch input.field {
     case nil: break
@@ -37,8 +38,9 @@ enum ListUsers: ServedOperation {
       guard let query else {
         throw Problem(.malformed, "query-missing", "query is what is looked for.", field: "query")
       }
-      // It must be complete: parts are not searched.
+      // It must be complete: parts are not searched. Each is one hash of contact matching.
       try call.accounts.pace(.search(caller.id))
+      try call.accounts.paceMatch(for: caller)
       let identity = input.field == "email" ? Identity(.email, query.lowercased()) : Identity(.phone, query)
       let user = try await call.parley.read { reader in
         try reader.user(findableBy: identity, for: caller).map { try reader.view(of: $0, for: caller) }
@@ -73,9 +75,13 @@ enum ListUsers: ServedOperation {
     let addresses = ids.filter { known.insert(String($0)).inserted }
       .compactMap { try? Checks.address(String($0), domain: call.realm.domain) }
     let elsewhere = call.parley.federatedRealm(of: call.realm.id).id
+    let findsEverybody = call.parley.findsEverybody(caller.id)
     let users = try await call.parley.read { reader in
-      try addresses.compactMap { address in
-        try reader.user(address, knownTo: caller, elsewhere: elsewhere).map { try reader.view(of: $0, for: caller) }
+      try addresses.compactMap { address -> UserView? in
+        guard let user = try reader.user(address, knownTo: caller, elsewhere: elsewhere),
+          try findsEverybody || reader.sharesDialog(caller, with: user.id)
+        else { return nil }
+        return try reader.view(of: user, for: caller)
       }
     }
     return PageBody(items: users.map { call.rendering.user($0) })
@@ -85,8 +91,11 @@ enum ListUsers: ServedOperation {
   private static func known(as identity: Identity, _ call: RequestContext) async throws(Problem) -> Output {
     let caller = try call.user().user
     let realm = call.realm.id
+    let findsEverybody = call.parley.findsEverybody(caller.id)
     let user = try await call.parley.read { reader -> UserView? in
-      guard let id = try reader.user(of: identity, in: realm), let user = try reader.user(id) else { return nil }
+      guard let id = try reader.user(of: identity, in: realm), let user = try reader.user(id),
+        try findsEverybody || reader.sharesDialog(caller, with: id)
+      else { return nil }
       return try reader.view(of: user, for: caller)
     }
     return PageBody(items: user.map { [call.rendering.user($0)] } ?? [])

@@ -33,7 +33,13 @@ struct UserSearch: Feature {
       }
       let form = try payload.payload(DataForm.self)
       let terms = try Self.terms(payload, form, domain: domain)
-      do throws(Problem) { try turn.accounts.pace(.search(turn.party.id)) } catch { throw StanzaError(error) }
+      do throws(Problem) {
+        if !turn.parley.findsEverybody(turn.party.id) { throw Problem.guestLimited }
+        try turn.accounts.pace(.search(turn.party.id))
+        if Self.mail(among: terms) != nil { try turn.accounts.paceMatch(for: turn.party) }
+      } catch {
+        throw StanzaError(error)
+      }
       let viewer = turn.party
       turn.fetch {
         try Self.find(terms, for: viewer, $0)
@@ -67,9 +73,12 @@ struct UserSearch: Feature {
     return terms
   }
 
+  /// Returns the mail address among the terms, by which alone is searched.
+  static func mail(among terms: [String]) -> String? { terms.first { $0.contains("@") } }
+
   /// Searches as an app does, page by page, without users who cannot be reached.
   static func find(_ terms: [String], for viewer: Party, _ reader: any StoreReader) throws -> [User] {
-    if let mail = terms.first(where: { $0.contains("@") }) {
+    if let mail = mail(among: terms) {
       return try reader.user(findableBy: Identity(.email, mail.lowercased()), for: viewer).map { [$0] } ?? []
     }
     let rest = terms.dropFirst().map { (name: $0.lowercased(), shown: DirectoryQuery.folded($0)) }
