@@ -19,6 +19,22 @@ package enum Line {
     return result
   }
 
+  /// Returns JSON with its own escapes in place of the same characters, which stand nowhere but in its texts: its meaning
+  /// stays. The line breaks between its members stay, too.
+  package static func safe(json text: String) -> String {
+    guard text.unicodeScalars.contains(where: { $0 != "\n" && hides($0) }) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if scalar != "\n", hides(scalar) {
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
   /// Whether a character is a control character, has no shape, or changes the direction of what stands beside it. Joiners
   /// are none of these: words of living scripts and emoji have them.
   package static func hides(_ scalar: Unicode.Scalar) -> Bool {

@@ -129,7 +129,8 @@ struct OutputOptions: ParsableArguments {
 
   /// Prints `value` as JSON or `text`.
   func print(_ value: some Encodable, _ text: @autoclosure () -> String) throws {
-    Terminal.print(json ? String(decoding: try AdminJSON.encode(value, pretty: true), as: UTF8.self) : text())
+    guard json else { return Terminal.print(text()) }
+    Terminal.print(Line.safe(json: String(decoding: try AdminJSON.encode(value, pretty: true), as: UTF8.self)))
   }
 }
 

@@ -102,6 +102,32 @@ extension CSVReader {
   }
 }
 
+@Suite struct CSVWriterTests {
+  @Test(arguments: [
+    "=1+1", "+39", "-x", "@SUM(A1)", "\t=1", "'=1", "''@a", "'Mama", "''", "", "Alice", "a=b", "Ä,\"\n",
+  ])
+  func aTextComesBackAsItWas(text: String) throws {
+    let field = CSVWriter.text(text)
+    #expect(CSVWriter.plain(field) == text)
+    #expect(!["=", "+", "-", "@", "\t", "\r"].contains { field.hasPrefix($0) }, "a spreadsheet computes it")
+    var reader = CSVReader(text: CSVWriter.line([field, "b"]) + "\n")
+    #expect(try reader.row()?.fields == [field, "b"])
+  }
+
+  @Test func aFieldWithoutAnApostropheStays() {
+    for text in ["=1+1", "O'Hara", "'Mama"] { #expect(CSVWriter.plain(text) == text) }
+    #expect(CSVWriter.text("Alice") == "Alice" && CSVWriter.text("'Mama") == "'Mama")
+  }
+
+  /// U+009B begins what moves the cursor, as an escape and a bracket do.
+  @Test func aTerminalGetsNoControlCharacters() {
+    let fields = ["a@x", "\u{9b}2Jb\u{202e}"]
+    #expect(CSVWriter.line(fields, isForTerminal: true) == "a@x,\\u{9b}2Jb\\u{202e}")
+    #expect(CSVWriter.line(fields) == "a@x,\u{9b}2Jb\u{202e}")
+    #expect(Line.safe(json: "{\n  \"a\": \"\u{9b}2J\u{202e}ä\"\n}") == "{\n  \"a\": \"\\u009b2J\\u202eä\"\n}")
+  }
+}
+
 @Suite struct ConsoleTests {
   @Test func tablesAlignWhatATerminalShows() {
     var table = TextTable([("User", .left), ("Name", .left), ("Messages", .right)])

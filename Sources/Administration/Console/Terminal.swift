@@ -15,6 +15,7 @@ package enum Terminal {
     _ = Files.writeAll(Array(("\r" + text + "\u{1b}[K").utf8), to: STDERR_FILENO)
   }
 
+  package static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
   package static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
   package static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 

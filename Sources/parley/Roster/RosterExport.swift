@@ -6,6 +6,9 @@ struct RosterExport: AsyncParsableCommand {
     commandName: "export",
     abstract: "Writes contacts as CSV with the columns jid,contact,name,groups, or as JSON.",
     discussion: """
+      Names and groups that a spreadsheet would take for formulas have an apostrophe before them, which \
+      'parley roster import' removes.
+
       Examples:
         parley roster export > rosters.csv
         parley roster export alice@localhost
@@ -31,8 +34,9 @@ struct RosterExport: AsyncParsableCommand {
           if options.output.json {
             rows.append(Row(jid: user, item: item))
           } else {
-            Terminal.print(
-              CSVWriter.line([user, item.jid, item.name ?? "", RosterGroups.field(item.groups)]))
+            // An address has no quotes and no spaces: no formula with an effect begins with one.
+            let texts = [item.name ?? "", RosterGroups.field(item.groups)].map(CSVWriter.text)
+            Terminal.print(CSVWriter.line([user, item.jid] + texts, isForTerminal: Terminal.outputIsTerminal))
           }
         }
       }

@@ -26,10 +26,10 @@ struct RosterImport: AsyncParsableCommand {
           ImportContacts.self,
           ImportContacts.Input(
             rows: records.map { record in
-              ImportContacts.Row(
+              let name = CSVWriter.plain(record["name"])
+              return ImportContacts.Row(
                 jid: context.address(record["jid"]), contact: context.address(record["contact"]),
-                name: record["name"].isEmpty ? nil : record["name"],
-                groups: RosterGroups.list(record["groups"]))
+                name: name.isEmpty ? nil : name, groups: RosterGroups.list(CSVWriter.plain(record["groups"])))
             }, mutual: mutual))
       }
       try Import.finish(run, path: file, options.output)
