@@ -45,6 +45,9 @@ final class EventForm: Sendable {
     if case .contactGroup(let change) = entry.fact, let party = change.onlyContact(of: viewer) {
       return form(of: party, for: viewer, entry, rendering, subjects)
     }
+    if case .marker(let marker) = entry.fact, marker.hidesRead, viewer == entry.author.id {
+      return make(entry, rendering, .open, subjects, isOwn: true)
+    }
     guard isAnonymized, let room = entry.anonymizedRoom else {
       return entry.forms.form(for: .app) { make(entry, rendering, .open, subjects) }
     }
@@ -60,7 +63,8 @@ final class EventForm: Sendable {
   }
 
   private static func make(
-    _ entry: Entry, _ rendering: Rendering, _ naming: ParticipantNaming, _ subjects: FeedPage.Subjects
+    _ entry: Entry, _ rendering: Rendering, _ naming: ParticipantNaming, _ subjects: FeedPage.Subjects,
+    isOwn: Bool = false
   ) -> EventForm {
     let cursor = rendering.cursor(entry.position)
     let domain = entry.author.address.domain
@@ -76,7 +80,7 @@ final class EventForm: Sendable {
       }
       return form(.messageCreated, entry, cursor, rendering.message(entry, naming))
     case .marker(let marker):
-      let body = rendering.marker(marker.mark, of: entry.author, naming)
+      let body = rendering.marker(isOwn ? marker.mark : marker.shownMark, of: entry.author, naming)
       return form(.markerUpdated, entry, cursor, MarkerUpdatedBody(marker: body))
     case .contact(let change):
       return form(

@@ -275,10 +275,18 @@ public struct Marker: Sendable {
   /// Whether XMPP clients of the other user are told, if there is no stanza: the message requested it and its author
   /// may see the reader's presence.
   public let asked: Bool
+  /// Whether a marker of delivery follows a reading in private: the others learn of the delivery alone.
+  public let hidesRead: Bool
+  /// The member's marks for the others.
+  public var shownMark: Mark {
+    var shown = mark
+    if hidesRead { shown.displayed = .zero }
+    return shown
+  }
 
   public init(
     kind: Kind, mark: Mark, target: Position, targetID: PublicID, targetStanzaID: String?, stanza: Message?,
-    told: Bool, asked: Bool
+    told: Bool, asked: Bool, hidesRead: Bool = false
   ) {
     self.kind = kind
     self.mark = mark
@@ -288,6 +296,7 @@ public struct Marker: Sendable {
     self.stanza = stanza
     self.told = told
     self.asked = asked
+    self.hidesRead = hidesRead
   }
 }
 

@@ -91,11 +91,14 @@ extension Judge {
 
   /// Returns whether a private reading set the mark to `target`: clients publish what they have displayed, and then
   /// send a marker to the other user, who has not received it yet.
-  func isUntold(_ mark: Mark, at target: Position) throws -> Bool {
-    guard target == mark.displayed, mark.position > .zero,
+  func isUntold(_ mark: Mark, at target: Position) throws -> Bool { try target == mark.displayed && hidesRead(mark) }
+
+  /// Returns whether the others do not know how far the reader has read: a marker of delivery that follows must not show it.
+  func hidesRead(_ mark: Mark) throws -> Bool {
+    guard mark.position > .zero,
       case .marker(let last)? = try writer.entry(mark.position, in: .server(mark.dialog, .rules))?.fact
     else { return false }
-    return !last.told
+    return !last.told || last.hidesRead
   }
 }
 

@@ -213,6 +213,7 @@ extension Judge {
     }
     // A displayed message is also delivered.
     if target.position > mark.delivered { mark.delivered = target.position }
+    let hidesRead = try draft.kind == .delivered && self.hidesRead(mark)
     let superseded = mark.position
     let position = nextPosition()
     mark.position = position
@@ -232,7 +233,7 @@ extension Judge {
         Marker(
           kind: draft.kind, mark: mark, target: (asked?.entry ?? target).position,
           targetID: (asked?.entry ?? target).id, targetStanzaID: (asked?.message ?? message).envelope.id,
-          stanza: stanza, told: !draft.isPrivate, asked: !draft.isPrivate && mayTell)),
+          stanza: stanza, told: !draft.isPrivate, asked: !draft.isPrivate && mayTell, hidesRead: hidesRead)),
       id: realms.entryID(position, in: reader.realm))
     var archived = (author: false, peer: false)
     if let stanza, stanza.traits.contains(.archived) {

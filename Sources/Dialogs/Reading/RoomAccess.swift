@@ -112,10 +112,13 @@ extension StoreReader {
   }
 
   /// Returns how far a user has received and read, for the others in the dialog; `nil` if nothing is known, or their last
-  /// marker was set in private.
+  /// marker was set in private. What was read in private stays hidden behind later markers of delivery.
   public func mark(_ user: UserID, of messages: MessageAccess) throws -> Mark? {
-    guard let mark = try mark(user, in: messages.dialog) else { return nil }
-    if case .marker(let last)? = try entry(mark.position, in: messages)?.fact, !last.told { return nil }
+    guard var mark = try mark(user, in: messages.dialog) else { return nil }
+    if case .marker(let last)? = try entry(mark.position, in: messages)?.fact {
+      if !last.told { return nil }
+      if last.hidesRead { mark.displayed = .zero }
+    }
     return mark
   }
 

@@ -427,13 +427,14 @@ extension Judge {
       mark.ownAtDisplayed = counting.own
     }
     if target.position > mark.delivered { mark.delivered = target.position }
+    let hidesRead = try draft.kind == .delivered && self.hidesRead(mark)
     let superseded = mark.position
     mark.position = head.next
     let entry = try insert(
       .marker(
         Marker(
           kind: draft.kind, mark: mark, target: target.position, targetID: target.id, targetStanzaID: nil,
-          stanza: nil, told: told, asked: false)),
+          stanza: nil, told: told, asked: false, hidesRead: hidesRead)),
       by: reader, in: state, feeds: told ? [] : FeedRow.rows(of: reader, [.mark]))
     rooms.remember(mark, in: state)
     try writer.put(mark, superseded: superseded)

@@ -128,7 +128,8 @@ enum FactCoding {
     out.write(marker.target.number)
     out.write(marker.targetStanzaID) { $0.write($1) }
     out.write(marker.stanza != nil)
-    out.write(marker.told)
+    // As a number, in which a flag that is set reads as -1: entries of earlier versions stay readable, and theirs as well.
+    if marker.told, marker.hidesRead { out.write(Int64(1)) } else { out.write(marker.told) }
     out.write(marker.asked)
   }
 
@@ -144,9 +145,10 @@ enum FactCoding {
     let target = Position(try from.int())
     let targetStanzaID = try from.optional(text)
     let carried = try from.flag() ? try stanza() : nil
+    let told = try from.int()
     return Marker(
       kind: kind, mark: mark, target: target, targetID: seal(target), targetStanzaID: targetStanzaID,
-      stanza: carried, told: try from.flag(), asked: try from.flag())
+      stanza: carried, told: told != 0, asked: try from.flag(), hidesRead: told == 1)
   }
 
   // MARK: Contacts
