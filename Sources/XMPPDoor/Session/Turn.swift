@@ -106,7 +106,7 @@ extension Turn {
     guard let address = to?.bare, party.realm.isRemote || parley.isGuest(party.id),
       session.impersonated?.component == nil
     else { return try handler(self, payload) }
-    let (viewer, jid) = (party, jid.jid)
+    let (viewer, jid) = (party, self.jid.jid)
     fetch {
       try $0.isNoticed(address, by: viewer, at: jid)
     } reply: { [self] (isNoticed) throws(StanzaError) in

@@ -130,9 +130,9 @@ struct Disco: Feature {
         try reader.presenceAccess(to: address, for: viewer, at: jid.jid),
         try PEP.nodes(of: address, for: viewer, at: jid, reader, services)
       )
-    } reply: { (access, nodes) in
+    } reply: { (access, readable) in
       // 8: an empty result without access.
-      let nodes = turn.hidesAccount ? [] : nodes
+      let nodes = turn.hidesAccount ? [] : readable
       var resources: [String] = []
       if case .reads(let user) = access {
         let party = Party(id: user.id, realm: user.realm, address: user.address)
