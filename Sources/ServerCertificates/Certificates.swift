@@ -92,14 +92,9 @@ public final class Certificates: Sendable {
       if files == nil { selfSignedNames += names }
       sources.append(Source(names: names, files: files ?? selfSigned))
     }
-    // A client that asks for a name which is of no domain gets the certificate of the first one. Where the configuration
-    // names the files of the self-signed one, they are the operator's, and stay as they are.
-    if selfSignedNames.first == settings.domains[0].name, let host = settings.publicHost,
-      !sources.contains(where: { $0.names.contains(host) })
-    {
-      selfSignedNames.append(host)
-    }
-    if !selfSignedNames.isEmpty, try SelfSigned.prepare(in: folder, names: selfSignedNames) {
+    // A client that asks for a name which is of no domain gets the certificate of the first one.
+    let host = selfSignedNames.first == settings.domains[0].name ? settings.publicHost : nil
+    if !selfSignedNames.isEmpty, try SelfSigned.prepare(in: folder, names: selfSignedNames, host: host) {
       logger.notice("made a self-signed certificate", metadata: ["file": "\(selfSigned.chain)"])
     }
     var pairs: [String: Pair] = [:]

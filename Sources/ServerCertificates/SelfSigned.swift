@@ -15,13 +15,14 @@ enum SelfSigned {
 
   /// Creates chain and key unless the existing ones cover all of `names` and are valid for long enough.
   ///
+  /// - Parameter host: A further name of a new certificate. An existing one without it stays, since clients have accepted it.
   /// - Returns: Whether they were created.
   @discardableResult
-  static func prepare(in folder: String, names: [String]) throws(StartupError) -> Bool {
+  static func prepare(in folder: String, names: [String], host: String? = nil) throws(StartupError) -> Bool {
     if isGood(chainPath(folder), keyPath(folder), names: names) { return false }
     let made: (chain: String, key: String)
     do {
-      made = try make(names: names, now: Date())
+      made = try make(names: names + (host.map { [$0] } ?? []), now: Date())
     } catch {
       throw StartupError("the self-signed certificate cannot be made: \(error)")
     }
