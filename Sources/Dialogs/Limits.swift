@@ -84,8 +84,9 @@ public enum Limits {
   static let fanOutLoadMax = 262_144
   /// Deliveries into which such items are taken apart between two slices: a millisecond.
   static let laneTakenApartMax = 8_192
-  /// Bytes of messages of one user that are stored in a day, without files: a million messages, of which the row alone
-  /// counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC) ends.
+  /// Bytes of messages and other content of one user that are stored in a day, without files: a million messages, of which
+  /// the row alone counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC)
+  /// ends, and at twice the bound also what a user must be able to do all the same (`StoredContent`).
   public static let sendingDayBytes: Int64 = 268_435_456
   static let storedMessageBytes: Int64 = 256
   /// A domain elsewhere and a component store so many times as much as a user; each of their users as much as one here.

@@ -12,6 +12,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   /// Whether a commit before was not synced, and the rows that were changed on this connection before the transaction.
   private var owesSync = false
   private var changedBefore: Int64 = 0
+  var growth = LogGrowth()
   let freshSpan: Int64
 
   init(_ connection: Connection, _ directory: Directory, freshSpan: Int64) {
@@ -129,10 +130,15 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     let found = try connection(.traces, position, dialog).first {
       (
         author: UserID($0.int(0)), peer: UserID($0.int(1)), time: Timestamp(milliseconds: $0.int(2)),
-        stanzaID: $0.textOrNil(3), keyID: $0.textOrNil(4), hasKey: !$0.isNull(5)
+        stanzaID: $0.textOrNil(3), keyID: $0.textOrNil(4), hasKey: !$0.isNull(5), bytes: $0.int(6),
+        isMessage: $0.int(7) == Int64(Fact.Kind.message.rawValue)
       )
     }
     guard let found else { return false }
+    if !found.isMessage {
+      growth.entries -= 1
+      growth.bytes -= found.bytes
+    }
     try reindex(position, to: nil)
     // The position of a removed last payload must not be issued again.
     try setHead(position, time: found.time)
@@ -211,7 +217,8 @@ extension Query {
   static let deleteFeed = Query("DELETE FROM feed WHERE user = ?1 AND position = ?2")
   fileprivate static let traces = Query(
     """
-    SELECT author, peer, time, stanza_id, key_id, key_hash FROM payloads WHERE position = ?1 AND dialog = ?2
+    SELECT author, peer, time, stanza_id, key_id, key_hash, coalesce(length(detail), 0), kind FROM payloads
+    WHERE position = ?1 AND dialog = ?2
     """)
   fileprivate static let deleteState = Query("DELETE FROM states WHERE position = ?1")
   fileprivate static let deletePayload = Query("DELETE FROM payloads WHERE position = ?1")

@@ -45,7 +45,8 @@ import Testing
     for _ in 0..<9 {
       await #expect(throws: Problem.self) { try await stage.say(text, from: romeo, to: stranger) }
     }
-    let room = try #require(try await stage.act(.create(RoomDraft(settings: .group)), by: romeo).room).name
+    // What the owner does to create the room does not count for the member.
+    let room = try await stage.room(by: juliet, with: [(romeo, .member)])
     for _ in 0..<5 { try await stage.say(text, in: room, by: romeo) }
     _ = try await stage.say(text, from: romeo, to: juliet)
     await #expect(throws: Problem.self) { try await stage.say(text, in: room, by: romeo) }
@@ -65,17 +66,100 @@ import Testing
       _ = try await scheduled.post(.schedule(draft), by: romeo)
       stage.clock.set(stage.clock.now.milliseconds + 1_000)
     }
-    // It counts as any other.
-    for _ in 0..<5 { _ = try await stage.say(text, from: romeo, to: juliet) }
+    // It counts as any other, beside what was scheduled.
+    for _ in 0..<3 { _ = try await stage.say(text, from: romeo, to: juliet) }
     try await due("s1")
     #expect(await scheduled.sendDue() == nil)
-    await #expect(throws: Problem.self) { try await stage.say("", from: romeo, to: juliet) }
+    _ = try? await stage.say(text, from: romeo, to: juliet)
+    await #expect(throws: Problem.self) { try await stage.say(text, from: romeo, to: juliet) }
+    // Whoever has stored so much may schedule for the next day.
     try await due("s2")
     // 6,398 seconds before midnight.
     #expect(await scheduled.sendDue() == Limits.scheduleLook)
     stage.clock.set(stage.clock.now.milliseconds + 6_398_000)
     #expect(await scheduled.sendDue() == nil)
     #expect(try await stage.parley.read { try $0.scheduled(of: romeo.id) }.isEmpty)
+  }
+
+  /// Returns the code with which one of many posts is refused; `nil` if none is.
+  private func refusal(_ stage: Stage, _ author: Party, _ intents: [Intent]) async -> String? {
+    for intent in intents {
+      do throws(Problem) { try await stage.parley.post(intent, by: author) } catch { return error.code }
+    }
+    return nil
+  }
+
+  /// What a user sets counts as messages do.
+  @Test func whatAUserSetsIsCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let long = String(repeating: "x", count: 900)
+    let profiles = (0..<5).map { Intent.profile(ProfileDraft(status: "\(long)\($0)")) }
+    #expect(await refusal(stage, romeo, profiles) == "messages-day-quota")
+    await #expect(throws: Problem.self) { try await stage.say(text, from: romeo, to: juliet) }
+    // Contacts to be, all of whom have long names.
+    let contacts = try (0..<5).map {
+      Intent.contact(address: try BareJID("c\($0)@localhost"), name: nil, groups: [long])
+    }
+    #expect(await refusal(stage, juliet, contacts) == "messages-day-quota")
+    // What others cause counts for them.
+    let paris = try await stage.user("paris")
+    let requests = (0..<9).flatMap { _ in
+      [SubscriptionAct.subscribe, .unsubscribe].map {
+        Intent.subscription($0, to: romeo.address, stanza: Array(repeating: 0x20, count: 900))
+      }
+    }
+    #expect(await refusal(stage, paris, requests) == "messages-day-quota")
+    stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
+    #expect(await refusal(stage, romeo, Array(profiles.prefix(1))) == nil)
+  }
+
+  /// Topics and settings of rooms count for whoever changes them, with or without a stanza; not for a backend.
+  @Test func whatIsSetInRoomsIsCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = RoomReference.dialog(try await stage.room(by: juliet, with: [(romeo, .owner)]).dialog)
+    let long = String(repeating: "x", count: 900)
+    let topics = (0..<5).map { Intent.room(.topic(room, text: "\(long)\($0)", stanza: nil)) }
+    #expect(await refusal(stage, romeo, topics) == "messages-day-quota")
+    try await stage.parley.post(.room(.topic(room, text: long, stanza: nil)), by: romeo, isFromBackend: true)
+    stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
+    let settings = (0..<5).map { number in
+      Intent.room(.configure(room, .change { $0.metadata = "\(long)\(number)" }))
+    }
+    #expect(await refusal(stage, romeo, settings) == "messages-day-quota")
+  }
+
+  /// What replaces an entry counts by its growth alone: a roster item that is changed all day is one entry.
+  @Test func whatIsReplacedIsCountedOnce() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let group = String(repeating: "x", count: 900)
+    let names = (0..<9).map { Intent.contact(address: juliet.address, name: "n\($0)", groups: [group]) }
+    #expect(await refusal(stage, romeo, names) == nil)
+    let entries = try await stage.parley.read { try $0.feed(of: .own(romeo), after: .zero, limit: 100, all: true) }
+    let items = entries.compactMap { entry -> Contact? in
+      if case .contact(let change) = entry.fact { change.contact } else { nil }
+    }
+    #expect(items.map(\.name) == ["n8"])
+    #expect(try await stage.parley.read { try $0.ownContact(of: romeo.id, juliet.address)?.name } == "n8")
+    let changes = try await stage.parley.read { try $0.contactChanges(of: romeo.id, after: .zero) }
+    #expect(changes?.map(\.contact.name) == ["n8"])
+  }
+
+  /// Who has stored as much as one may still removes things and is protected from others, up to twice the bound.
+  @Test func whatIsNeededIsRefusedLater() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let contact = Intent.contact(address: juliet.address, name: "Juliet", groups: [])
+    #expect(await refusal(stage, romeo, [contact]) == nil)
+    for _ in 0..<7 { _ = try? await stage.say(text, from: romeo, to: juliet) }
+    let other = Intent.contact(address: try BareJID("paris@localhost"), name: nil, groups: [])
+    #expect(await refusal(stage, romeo, Array(repeating: other, count: 2)) == "messages-day-quota")
+    let pattern = BlockPattern(JID(juliet.address))
+    #expect(await refusal(stage, romeo, [.removeContact(juliet.address), .block([pattern])]) == nil)
+    let flips = (0..<20).flatMap { _ in [Intent.unblock([pattern]), .block([pattern])] }
+    #expect(await refusal(stage, romeo, flips) == "messages-day-quota")
   }
 
   /// What is not stored again is not counted again, and is answered at the bound as before.

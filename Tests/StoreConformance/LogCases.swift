@@ -324,6 +324,23 @@ extension StoreConformance {
         }
       }
     },
+    Case(name: "the growth is what was written beside messages, less what was erased") { scene in
+      try scene.write { writer in
+        let before = writer.growth
+        let said = try scene.say("1", by: scene.romeo, to: scene.juliet, writer)
+        try writer.erase(said.position, in: said.dialog)
+        try equal(writer.growth, before)
+        let room = try scene.room("orchard", of: [scene.romeo], writer)
+        let topic = String(repeating: "x", count: 1_000)
+        let start = writer.growth
+        let noted = try scene.note(
+          .topic(Topic(text: topic, nick: nil, time: scene.time)), by: scene.romeo, in: room.id, writer)
+        try equal(writer.growth.entries, start.entries + 1)
+        try require((1_000..<1_100).contains(writer.growth.bytes - start.bytes), "\(writer.growth)")
+        try writer.erase(noted.position, in: noted.dialog)
+        try equal(writer.growth, start)
+      }
+    },
     Case(name: "erasing nothing does nothing") { scene in
       let said = try scene.write { try scene.say("1", by: scene.romeo, to: scene.juliet, $0) }
       try scene.write {

@@ -28,7 +28,9 @@ extension Judge {
     if !contact.subscription.pendingIn { contact.request = nil }
     let isEmpty =
       !sharing.isEmpty && contact.name == nil && contact.groups.isEmpty && contact.subscription == .none.listed
-    try record(ContactChange(contact: contact, removed: isEmpty, push: true), of: owner, by: post)
+    try record(
+      ContactChange(contact: contact, removed: isEmpty, push: true), of: owner, by: post,
+      isEdit: contact.subscription == before && contact.request == nil)
     try showPresence(of: owner, to: contact.address, before: before.from, after: contact.subscription.from)
     settle(post)
   }
@@ -93,9 +95,16 @@ extension Judge {
   }
 
   /// Writes the item and its entry, and announces the change.
+  ///
+  /// - Parameter isEdit: whether only the name or the groups change. Then the entry of the item's last change is erased:
+  ///   nobody needs to read more than the last, as the changes of subscriptions are in the item, and an account could let the
+  ///   log grow for ever by names.
   private mutating func record(
-    _ change: ContactChange, of owner: Party, by post: Post?
+    _ change: ContactChange, of owner: Party, by post: Post?, isEdit: Bool = false
   ) throws {
+    if isEdit, change.contact.version > .zero {
+      try writer.erase(change.contact.version, in: dialog(of: owner, and: owner).state.dialog.id)
+    }
     let position = nextPosition()
     let change = change.at(position)
     let contact = change.contact

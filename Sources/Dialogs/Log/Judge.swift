@@ -223,7 +223,7 @@ struct Judge {
     if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
       if case .room(let intent) = post.intent, !intent.isTakenInDebt { try post.charge?.checkRoom(now: now) }
-      try decide(identified(onBehalf(post)))
+      try decideCounting(identified(onBehalf(post)))
       post.charge?.chargeRoom(now: now)
     } catch let problem as Problem {
       effects.append(.settled(post, .failure(problem)))
@@ -234,7 +234,26 @@ struct Judge {
   mutating func stores(_ content: Content, _ envelope: Envelope, by author: Party) throws {
     let bytes = content.storedBytes + Int64(envelope.id?.utf8.count ?? 0)
     try sending.checkStored(bytes, of: author, beside: storing, at: now)
+    count(bytes, storedBy: author)
+  }
+
+  private mutating func count(_ bytes: Int64, storedBy author: Party) {
     for account in SendingAccount.storing(author) { storing[account, default: 0] += bytes }
+  }
+
+  /// Decides a post, and counts for its author by how much it has made the log grow, whoever's dialog that is in. What
+  /// replaces an entry counts by the difference alone. The post that reaches the bound is stored whole, as its bytes are
+  /// known only then: it is smaller than a stanza.
+  private mutating func decideCounting(_ post: Post) throws {
+    let stored = post.isFromBackend ? .uncounted : post.intent.storedContent
+    if stored == .uncounted { return try decide(post) }
+    try sending.checkStored(
+      Limits.storedMessageBytes, of: post.author, beside: storing, isNeeded: stored == .needed, at: now)
+    let before = writer.growth
+    try decide(post)
+    let entries = writer.growth.entries - before.entries
+    let bytes = entries * Limits.storedMessageBytes + writer.growth.bytes - before.bytes
+    if bytes > 0 { count(bytes, storedBy: post.author) }
   }
 
   private mutating func decide(_ post: Post) throws {

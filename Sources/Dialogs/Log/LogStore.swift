@@ -67,8 +67,19 @@ public protocol LogReader {
   func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry]
 }
 
+/// What was added to the log, less what was removed of it: entries that are no messages, and the bytes of their content.
+public struct LogGrowth: Hashable, Sendable {
+  public var entries: Int64 = 0
+  public var bytes: Int64 = 0
+
+  public init() {}
+}
+
 /// Changes dialogs, marks and the log.
 public protocol LogWriter {
+  /// The growth of the log by all transactions of this writer, also by those that were rolled back: two values within one
+  /// transaction show what was written between them.
+  var growth: LogGrowth { get }
   /// Stores entry, payload and the rows of `feeds`. Every entry of a room, except a marker with feed rows, is also
   /// added to the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws

@@ -303,7 +303,9 @@ public final class Parley: Sendable {
     _ intent: Intent, by author: Party, isFromBackend: Bool = false
   ) async throws(Problem) -> Receipt {
     let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
-      let post = Post(author: author, intent: intent, completion: .callback { continuation.resume(returning: $0) })
+      let post = Post(
+        author: author, intent: intent, completion: .callback { continuation.resume(returning: $0) },
+        isFromBackend: isFromBackend)
       if !submit(post, isFromBackend: isFromBackend) { continuation.resume(returning: .failure(.overloaded)) }
     }
     return try result.get()

@@ -21,6 +21,8 @@ public final class Post: Sendable {
   let trace: PostTrace?
   /// The charge of its author for its deliveries; `nil` if they are few.
   let charge: DeliveryCharge?
+  /// Whether an operator or a backend acts as the author: bounds of what one user may do in a time do not apply.
+  let isFromBackend: Bool
 
   /// Whether it is durable before its outcome is told.
   var isSynced: Bool { if case .work(let work) = intent { work.isSynced } else { true } }
@@ -44,13 +46,15 @@ public final class Post: Sendable {
   }
 
   public init(
-    author: Party, intent: Intent, inbound: Inbound? = nil, completion: Completion, behalf: Behalf? = nil
+    author: Party, intent: Intent, inbound: Inbound? = nil, completion: Completion, behalf: Behalf? = nil,
+    isFromBackend: Bool = false
   ) {
     self.author = author
     self.intent = intent
     self.inbound = inbound
     self.completion = completion
     self.behalf = behalf
+    self.isFromBackend = isFromBackend
     component = nil
     trace = nil
     charge = nil
@@ -69,6 +73,7 @@ public final class Post: Sendable {
     component = post.component
     trace = post.trace
     charge = post.charge
+    isFromBackend = post.isFromBackend
   }
 
   /// Creates the post with its span.
@@ -81,6 +86,7 @@ public final class Post: Sendable {
     component = post.component
     self.trace = trace
     charge = post.charge
+    isFromBackend = post.isFromBackend
   }
 
   /// Creates the post that was charged.
@@ -93,6 +99,7 @@ public final class Post: Sendable {
     component = post.component
     trace = post.trace
     self.charge = charge
+    isFromBackend = post.isFromBackend
   }
 
   /// Creates the post with another intent, as a backend has changed or refused it.
@@ -105,6 +112,7 @@ public final class Post: Sendable {
     component = nil
     trace = post.trace
     charge = post.charge
+    isFromBackend = post.isFromBackend
   }
 
   /// Creates the post of a user from that of the component acting on their behalf. A relayed stanza is from the user.
@@ -121,6 +129,7 @@ public final class Post: Sendable {
     component = post.author.realm
     trace = post.trace
     charge = post.charge
+    isFromBackend = post.isFromBackend
   }
 }
 

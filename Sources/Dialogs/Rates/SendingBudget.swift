@@ -8,7 +8,7 @@ import Synchronization
 public struct SendingPolicy: Hashable, Sendable {
   public var stanzasPerSecond = Limits.sendingStanzasPerSecond
   public var bytesPerSecond = Limits.sendingBytesPerSecond
-  /// The bytes of messages that are stored in a day.
+  /// The bytes of messages and of other content that are stored in a day.
   public var dayBytes = Limits.sendingDayBytes
   /// Those who are not bound.
   public var unlimited = Unlimited()
@@ -466,13 +466,16 @@ public final class SendingBudgets: Sendable {
       found.sorted { $0.account.description < $1.account.description }.prefix(Limits.sendingListedMax))
   }
 
-  /// Refuses a message of so many bytes if its author would then have stored more than one may in a day.
+  /// Refuses a post of so many bytes if its author would then have stored more than one may in a day.
   ///
-  /// - Parameter storing: the bytes of the batch, which are not counted yet.
+  /// - Parameters:
+  ///   - storing: the bytes of the batch, which are not counted yet.
+  ///   - isNeeded: whether twice as much may be stored.
   func checkStored(
-    _ bytes: Int64, of author: Party, beside storing: [SendingAccount: Int64], at time: Timestamp
+    _ bytes: Int64, of author: Party, beside storing: [SendingAccount: Int64], isNeeded: Bool = false,
+    at time: Timestamp
   ) throws(Problem) {
-    do throws(Problem) { try stored.check(bytes, of: author, beside: storing, at: time) } catch {
+    do throws(Problem) { try stored.check(bytes, of: author, beside: storing, isNeeded: isNeeded, at: time) } catch {
       reports.refused("day-bytes")
       throw error
     }

@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Synchronization
 
-/// The bytes of messages that each account has stored today, so that no account fills the disk however slowly it
+/// The bytes of messages and of other content that each account has stored today, so that no account fills the disk however slowly it
 /// writes. The day ends for all at once. The counts are in memory alone: a restart begins new ones. Only what an account
 /// writes is counted, so that what others send to it arrives whatever it has stored itself. What a user elsewhere writes
 /// counts for the user and for the domain, so that no single user of a large server uses up what all of them may store.
@@ -31,15 +31,19 @@ final class StoredBytes: Sendable {
 
   /// Refuses to store so many bytes more, if they are too many.
   ///
-  /// - Parameter storing: the bytes that are stored already and not counted yet.
+  /// - Parameters:
+  ///   - storing: the bytes that are stored already and not counted yet.
+  ///   - isNeeded: whether twice as much may be stored (`StoredContent.needed`).
   func check(
-    _ bytes: Int64, of author: Party, beside storing: [SendingAccount: Int64], at time: Timestamp
+    _ bytes: Int64, of author: Party, beside storing: [SendingAccount: Int64], isNeeded: Bool = false,
+    at time: Timestamp
   ) throws(Problem) {
     let reached: Int64? = state.withLock { state in
       state.turn(to: time)
       for account in SendingAccount.storing(author) where !unlimited.contains(account) {
         let bytesMax = self.bytesMax(of: account)
-        if state.bytes[account, default: 0] + storing[account, default: 0] + bytes <= bytesMax { continue }
+        let sum = state.bytes[account, default: 0] + storing[account, default: 0] + bytes
+        if sum - (isNeeded ? bytesMax : 0) <= bytesMax { continue }
         state.refused[account] = time
         return bytesMax
       }
@@ -49,7 +53,7 @@ final class StoredBytes: Sendable {
     let seconds = Int(86_400 - time.milliseconds / 1_000 % 86_400)
     throw Problem(
       .tooFast, Problem.dayBytesCode,
-      "At most \(bytesMax) bytes of messages are stored for one sender a day. Try again in \(seconds) seconds.",
+      "At most \(bytesMax) bytes of messages and settings are stored for one sender a day. Try again in \(seconds) seconds.",
       retryAfter: seconds)
   }
 

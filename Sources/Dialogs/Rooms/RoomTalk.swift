@@ -177,7 +177,6 @@ extension Judge {
     if text.utf8.count > Limits.topicBytesMax {
       throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
     }
-    if let draft { try stores(draft.content, draft.envelope, by: post.author) }
     appear(post.author, in: state.room)
     let nick = try nick(of: speaker, post, in: state)
     let topic = Topic(text: text, nick: nick, time: time)

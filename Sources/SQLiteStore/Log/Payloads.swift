@@ -86,7 +86,13 @@ extension Writer {
     ).bind(entry.whisper?.room.dialog, entry.whisper?.nick)
     let stanza = try bind(entry.fact.stanza, key, to: payload)
     guard case .message(let message) = entry.fact else {
-      return try stanza.bind(FactCoding.encode(entry.fact), nil as Int64?, nil as Int64?).run()
+      let detail = FactCoding.encode(entry.fact)
+      growth.entries += 1
+      growth.bytes += Int64(detail?.count ?? 0)
+      if let content = entry.fact.stanza?.content {
+        growth.bytes += Int64(content.text.utf8.count + (content.fields?.utf8.count ?? 0) + content.extras.count)
+      }
+      return try stanza.bind(detail, nil as Int64?, nil as Int64?).run()
     }
     let about = message.reference != nil || message.forwarded != nil ? FactCoding.encode(about: message) : nil
     try stanza.bind(about, FactCoding.encode(message.mentions), FactCoding.encode(message.content.attachments)).run()

@@ -23,10 +23,10 @@ package enum RemoveContact: AdminOperation {
     let user = try await context.user(input.jid)
     let address = try context.contact(input.contact)
     let peer = input.mutual ? try await context.user(input.contact) : nil
-    try await context.parley.post(.removeContact(address), by: user.party)
+    try await context.parley.post(.removeContact(address), by: user.party, isFromBackend: true)
     guard let peer else { return Empty() }
     do throws(Problem) {
-      try await context.parley.post(.removeContact(user.address), by: peer.party)
+      try await context.parley.post(.removeContact(user.address), by: peer.party, isFromBackend: true)
     } catch  where error.kind == .missing {
       // The other roster had no such item, which is the requested state.
     }

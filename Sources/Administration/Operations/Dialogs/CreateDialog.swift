@@ -63,7 +63,7 @@ package enum CreateDialog: AdminOperation {
       members: members)
     let receipt: Receipt
     do throws(Problem) {
-      receipt = try await context.parley.post(.room(.create(draft)), by: owner.party)
+      receipt = try await context.parley.post(.room(.create(draft)), by: owner.party, isFromBackend: true)
     } catch  where error.code == Problem.roomTaken.code {
       throw Problem(
         .conflict, error.code, "The address \(input.dialog ?? "") is or was another dialog's.", field: "dialog")

@@ -24,7 +24,8 @@ package enum DeleteDialog: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> DialogRow {
     let room = try await context.dialog(input.dialog)
     try await context.parley.post(
-      .room(.destroy(.dialog(room.id), reason: input.reason, alternate: nil)), by: context.owner(of: room))
+      .room(.destroy(.dialog(room.id), reason: input.reason, alternate: nil)), by: context.owner(of: room),
+      isFromBackend: true)
     return DialogRow(room, in: context)
   }
 }

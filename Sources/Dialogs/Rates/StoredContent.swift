@@ -1,0 +1,50 @@
+/// How what a post stores, beside messages, counts for the bytes of its author's day (`StoredBytes`).
+enum StoredContent {
+  /// It does not: it is a message, which `Judge.stores` counts; it replaces something that has a bound of its own; or an
+  /// operator or the server stores it.
+  case uncounted
+  /// As messages do: it is refused when its author may store no more today.
+  case counted
+  /// As what its author must still be able to do then: to remove something, to be protected from others, to moderate a
+  /// room, and what replaces its former state in the log. It is refused at twice the bound.
+  case needed
+}
+
+extension Intent {
+  var storedContent: StoredContent {
+    switch self {
+    case .message, .marker, .link, .contactGroup, .report, .remoteProfile, .openDialog, .call, .archivePreferences,
+      .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm, .leave, .endTyping, .imported,
+      .refused, .work, .scheduledMessage(.send):
+      .uncounted
+    case .contact, .befriend, .redeem, .profile, .visit: .counted
+    case .removeContact, .block, .unblock, .settings, .perUser, .draft, .scheduledMessage: .needed
+    case .subscription(let act, _, _):
+      switch act {
+      case .subscribe, .subscribed: .counted
+      case .unsubscribe, .unsubscribed: .needed
+      }
+    case .node(let intent, _):
+      switch intent {
+      // How far the user has read (XEP-0490).
+      case .publish(let draft) where draft.node == Displayed.node: .needed
+      case .publish, .bookmarks: .counted
+      case .retract, .purge, .delete, .create, .configure, .affiliate, .subscribers: .needed
+      }
+    case .room(let intent): intent.storedContent
+    }
+  }
+}
+
+extension RoomIntent {
+  fileprivate var storedContent: StoredContent {
+    switch self {
+    case .create, .configure, .topic, .invite, .register: .counted
+    case .members, .roles, .destroy: .needed
+    case .introduce, .enter, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .prepare, .abandon,
+      .decline, .askForVoice, .unbookmark, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate, .lose,
+      .readNicks:
+      .uncounted
+    }
+  }
+}
