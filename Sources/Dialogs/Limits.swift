@@ -240,8 +240,13 @@ public enum Limits {
   /// Changes of nick of one user without voice in a room, and requests for voice: each is shown to people there, to whom
   /// the user may not speak. The next is refused with `visitor-too-fast`.
   static let visitorRate = Rate(burst: 1, perSecond: 1.0 / 60)
-  /// Rooms in which one user is a member; the next is refused.
+  /// Rooms in which one user is a member, beside those to which others have added or invited the user; the next is refused.
+  /// Others add a user to a room as long as the user is in fewer. A user is in twice as many at most, and a login reads all.
   public static let roomsPerUserMax = 5_000
+  /// Those of them to which one other user has added or invited the user: nobody shares so many rooms with everybody in
+  /// them, and who floods a user with rooms needs ten accounts to keep others from adding the user. The next is refused,
+  /// unless an operator or a backend adds the user.
+  public static let roomsOfUserByOneMax = 500
   /// Occupants above which only moderators, the user themselves and those who have written are shown: presences grow
   /// with the square of the occupants.
   public static let shownOccupantsMax = 200
@@ -258,6 +263,9 @@ public enum Limits {
   /// Temporary rooms that one user makes: a bridge makes one for each channel at once. `roomsPerUserMax` does not bound
   /// them, as they end, and each that ended leaves a name in the store. The next is refused with `rooms-too-fast`.
   public static let temporaryRoomRate = Rate(burst: 200, perSecond: 0.1)
+  /// Lasting rooms that one user makes: all that one session can be in at once, and as many in a day as one user can be a
+  /// member of. The next is refused with `rooms-too-fast`, unless an operator or a backend makes it.
+  public static let lastingRoomRate = Rate(burst: roomsPerSessionMax, perSecond: 0.1)
   /// Temporary rooms that end in one post, some milliseconds of the committer; the others end in later posts.
   public static let endedRoomsAtOnce = 100
   /// Entries of an ended temporary room that are removed in one post, some milliseconds too.

@@ -181,16 +181,67 @@ import Testing
         == "too-many-rooms")
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     try await stage.act(.members(.dialog(closed.dialog), draft), by: romeo)
+    // The room into which others have put her does not count against those that she enters.
+    try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet)
+    let other = try await stage.room("mantua", by: romeo, .open)
     #expect(
-      try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet) } == .noRoomsLeft)
+      try await problem { try await stage.act(.register(.dialog(other.dialog), nick: nil), by: juliet) }
+        == .noRoomsLeft)
+  }
+
+  /// One user puts another into so many rooms. This keeps neither others from adding that user, nor the user from rooms of
+  /// their own.
+  @Test func oneUserAddsAnotherToSoManyRooms() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let paris = try await stage.user("paris")
+    let (realm, now) = (stage.parley.realms[0].id, stage.clock.now)
+    try await stage.parley.work { writer in
+      for number in 0..<Limits.roomsOfUserByOneMax {
+        let room = try writer.insertRoom(
+          localpart: "r\(number)", in: realm, externalID: nil, settings: .group, createdAt: now)
+        try writer.put(
+          Member(
+            room: room.id, party: juliet, affiliation: .member, nick: nil, since: .zero, joinedAt: now, version: .zero),
+          ordinal: 0)
+        try writer.putInvitation(of: juliet.id, by: romeo.id, to: room.id, at: .zero)
+      }
+    }
+    let draft = [MemberDraft(address: juliet.address, affiliation: .member)]
+    let room = try await stage.room(by: romeo)
+    for intent in [
+      RoomIntent.create(RoomDraft(settings: .group, members: draft)), .members(.dialog(room.dialog), draft),
+      .invite(.dialog(room.dialog), to: juliet.address, reason: nil),
+    ] {
+      #expect(try await problem { try await stage.act(intent, by: romeo) }?.code == "too-many-rooms")
+    }
+    _ = try await stage.room("mantua", by: paris, with: [(juliet, .member)])
+    _ = try await stage.room("padua", by: juliet)
+    try await stage.parley.post(.room(.members(.dialog(room.dialog), draft)), by: romeo, isFromBackend: true)
+  }
+
+  @Test func lastingRoomsAreMadeAtARate() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    for _ in 0..<Limits.lastingRoomRate.burst {
+      stage.submit(.create(RoomDraft(settings: .group)), by: RecordingSession(romeo))
+    }
+    try await stage.settle(romeo)
+    #expect(try await problem { _ = try await stage.room(by: romeo) }?.code == "rooms-too-fast")
+    try await stage.parley.post(.room(.create(RoomDraft(settings: .group))), by: romeo, isFromBackend: true)
+    stage.clock.set(stage.clock.now.milliseconds + 10_000)
+    _ = try await stage.room(by: romeo)
   }
 
   @Test func aSessionIsInSoManyRooms() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let balcony = RecordingSession(juliet)
+    // More than one user makes at once.
+    let paris = try await stage.user("paris")
     for number in 0...Limits.roomsPerSessionMax {
-      stage.submit(.create(RoomDraft(localpart: "r\(number)", settings: .open)), by: RecordingSession(romeo))
+      let maker = RecordingSession(number == 0 ? paris : romeo)
+      stage.submit(.create(RoomDraft(localpart: "r\(number)", settings: .open)), by: maker)
     }
     var tokens: [UInt64] = []
     for number in 0...Limits.roomsPerSessionMax {

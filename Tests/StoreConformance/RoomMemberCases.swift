@@ -188,6 +188,18 @@ extension StoreConformance {
       }
       try equal(try found().map(\.room.address), [first.address, second.address])
       try equal(try found().map(\.since), since)
+      try equal(try scene.read { try $0.membershipCount(of: scene.romeo.id) }, 2)
+      // An invitation to another room, or of another user, counts for nothing.
+      try scene.write { writer in
+        try writer.putInvitation(of: scene.romeo.id, by: scene.juliet.id, to: first.id, at: since[0])
+        try writer.putInvitation(of: scene.romeo.id, by: scene.nurse.id, to: first.id, at: since[0])
+        try writer.putInvitation(of: scene.nurse.id, by: scene.juliet.id, to: second.id, at: since[0])
+      }
+      for (inviter, count) in [(scene.juliet.id, 1), (scene.nurse.id, 1), (scene.romeo.id, 0), (nil, 1)]
+        as [(UserID?, Int)]
+      {
+        try equal(try scene.read { try $0.membershipCount(of: scene.romeo.id, invitedBy: inviter) }, count)
+      }
       try scene.write { writer in
         var room = try scene.stored(first.id, writer)
         room.isDestroyed = true

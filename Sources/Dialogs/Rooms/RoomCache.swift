@@ -90,6 +90,9 @@ struct RoomCache {
   /// The users' rates of making temporary rooms.
   private var makers: [UserID: TokenBucket] = [:]
   private var makersSwept = Limits.cachedUsersMax
+  /// The users' rates of making lasting rooms.
+  private var founders: [UserID: TokenBucket] = [:]
+  private var foundersSwept = Limits.cachedUsersMax
   /// The users' rates of entering each large room.
   private var entrances: [Seat: TokenBucket] = [:]
   private var entrancesSwept = Limits.cachedUsersMax
@@ -118,6 +121,7 @@ struct RoomCache {
   private var formerEntrances: [Seat: TokenBucket?] = [:]
   private var formerMakers: [UserID: TokenBucket?] = [:]
   private var formerVisits: [Seat: Visit?] = [:]
+  private var formerFounders: [UserID: TokenBucket?] = [:]
 
   // MARK: Rooms
 
@@ -285,6 +289,14 @@ struct RoomCache {
     return makers[user, default: TokenBucket(rate, now: now)].take(rate, now: now)
   }
 
+  /// Counts a lasting room that a user makes. Returns the seconds to wait; `nil` if they may make it.
+  mutating func wait(toMakeLasting user: UserID, now: Timestamp) -> Int? {
+    let rate = Limits.lastingRoomRate
+    Self.sweep(&founders, at: &foundersSwept, rate, now: now)
+    if formerFounders[user] == nil { formerFounders[user] = .some(founders[user]) }
+    return founders[user, default: TokenBucket(rate, now: now)].take(rate, now: now)
+  }
+
   /// Counts a user's entrance into a room, or change of nick in it. Returns the seconds to wait; `nil` if the user may do so.
   mutating func wait(toEnter room: DialogID, as user: UserID, now: Timestamp) -> Int? {
     let rate = Limits.entranceRate
@@ -393,6 +405,7 @@ struct RoomCache {
     formerEntrances.removeAll(keepingCapacity: true)
     formerMakers.removeAll(keepingCapacity: true)
     formerVisits.removeAll(keepingCapacity: true)
+    formerFounders.removeAll(keepingCapacity: true)
     lookedAt.removeAll(keepingCapacity: true)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
     if looks.count + lookCount > Limits.cachedMembersMax { forgetLooks() }
@@ -408,6 +421,7 @@ struct RoomCache {
     for (address, lease) in formerLeases { put(lease, at: address) }
     for (room, user, time) in formerlySaid.reversed() { paces[room, default: RoomRate()].said[user] = time }
     for (user, maker) in formerMakers { makers[user] = maker }
+    for (user, founder) in formerFounders { founders[user] = founder }
     formerly = []
     formerRooms = [:]
     formerLeases = [:]
@@ -417,6 +431,7 @@ struct RoomCache {
     formerMakers = [:]
     for (seat, visit) in formerVisits { visits[seat] = visit }
     formerVisits = [:]
+    formerFounders = [:]
     left = []
     dirty = []
     for room in lookedAt { lookCount -= looks.removeValue(forKey: room)?.count ?? 0 }

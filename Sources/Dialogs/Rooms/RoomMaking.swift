@@ -31,7 +31,8 @@ extension Judge {
     if let topic = draft.topic, topic.utf8.count > Limits.topicBytesMax {
       throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
     }
-    let members = try firstMembers(draft.members.filter { $0.address != author.address }, by: author)
+    let members = try firstMembers(draft.members.filter { $0.address != author.address }, by: post)
+    try pace(post)
     let state = try make(
       post, localpart: draft.localpart ?? Self.randomName(), externalID: draft.externalID,
       settings: draft.settings, nick: nil)
@@ -56,8 +57,9 @@ extension Judge {
 
   /// Checks the first members before the room is created.
   private mutating func firstMembers(
-    _ drafts: [MemberDraft], by author: Party
+    _ drafts: [MemberDraft], by post: Post
   ) throws -> [MemberWish] {
+    let author = post.author
     if drafts.count > Limits.memberChangesMax {
       throw Problem(
         .tooLarge, "too-many-members", "At most \(Limits.memberChangesMax) people at a time.", field: "memberIds")
@@ -73,11 +75,19 @@ extension Judge {
       if let nick = draft.nick { _ = try Self.nick(nick) }
       let affiliation = draft.affiliation ?? .member
       if affiliation == .none, user.party != author { continue }
-      if affiliation.isMember, user.party != author { try checkRooms(of: user.party, for: author) }
+      if affiliation.isMember, user.party != author {
+        try checkRooms(of: user.party, for: author, isFromBackend: post.isFromBackend)
+      }
       draft.affiliation = affiliation
       wishes.append(MemberWish(draft: draft, party: user.party, was: nil))
     }
     return try wishes.map { try known($0, metBy: author) }
+  }
+
+  /// Counts a lasting room for its creator, unless an operator or a backend makes it.
+  private mutating func pace(_ post: Post) throws {
+    if post.isFromBackend || sending.isUnlimited(post.author, in: realms) { return }
+    if let wait = rooms.wait(toMakeLasting: post.author.id, now: time) { throw Problem.roomsTooFast(wait) }
   }
 
   private mutating func make(
@@ -276,12 +286,13 @@ extension Judge {
     if !settings.isPersistent, let wait = rooms.wait(toMakeTemporary: post.author.id, now: time) {
       throw Problem.roomsTooFast(wait)
     }
-    let members = try firstMembers(draft.members, by: post.author)
+    let members = try firstMembers(draft.members, by: post)
     if members.contains(where: { $0.party == post.author && $0.draft.affiliation != .owner }),
       !members.contains(where: { $0.draft.affiliation == .owner })
     {
       throw Problem.lastOwner
     }
+    if settings.isPersistent { try pace(post) }
     rooms.lease(address, nil)
     let state: RoomCache.State
     do {

@@ -9,7 +9,7 @@ extension Judge {
     let state = try find(reference, for: post.author)
     let actor = try affiliation(of: post.author.id, in: state)
     let (bans, lifted, others) = try changeAddressBans(drafts, by: post, as: actor, in: state)
-    let changes = try changes(others, by: post.author, as: actor, in: state)
+    let changes = try changes(others, by: post.author, as: actor, in: state, isFromBackend: post.isFromBackend)
     try apply(bans, lifted: lifted, by: post, in: state)
     var last: Entry?
     for change in changes {
@@ -31,7 +31,8 @@ extension Judge {
 
   /// Returns the requested changes, all checked before anything is written.
   mutating func changes(
-    _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomCache.State
+    _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomCache.State,
+    isFromBackend: Bool = false
   ) throws -> [MemberWish] {
     if drafts.count > Limits.memberChangesMax {
       throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
@@ -56,7 +57,8 @@ extension Judge {
       if draft.keepsWatchers, draft.affiliation == .member, was?.affiliation == .watcher {
         draft.affiliation = .watcher
       }
-      try check(draft, of: user, was: was, actor: actor, by: author, in: state, count: count)
+      try check(
+        draft, of: user, was: was, actor: actor, by: author, in: state, count: count, isFromBackend: isFromBackend)
       if let affiliation = draft.affiliation {
         owners[user.party.id] = affiliation == .owner
         if affiliation.isMember, was?.affiliation.isMember != true { count += 1 }
@@ -86,7 +88,7 @@ extension Judge {
   /// Checks one change. `count` is the number of members, including those of the drafts before this one.
   private mutating func check(
     _ draft: MemberDraft, of user: CachedUser, was: Member?, actor: Affiliation, by author: Party,
-    in state: RoomCache.State, count: Int
+    in state: RoomCache.State, count: Int, isFromBackend: Bool
   ) throws {
     let party = user.party
     let before = was?.affiliation ?? .none
@@ -114,7 +116,7 @@ extension Judge {
       guard user.state == .active, try !isBlocked(author, resource: nil, by: party) else {
         throw Problem.userUnknown(draft.address)
       }
-      try checkRooms(of: party, for: author)
+      try checkRooms(of: party, for: author, isFromBackend: isFromBackend)
     }
   }
 
@@ -128,10 +130,21 @@ extension Judge {
     try hold(Self.nick(nick).key, after: last, of: author, in: room)
   }
 
-  /// Checks that a user is not in more rooms than can be listed.
-  mutating func checkRooms(of party: Party, for author: Party) throws {
-    guard try writer.memberships(of: party.id).count >= Limits.roomsPerUserMax else { return }
-    throw party == author ? Problem.noRoomsLeft : Problem.roomsOfUserFull
+  /// Checks that a user is not in more rooms than can be listed. Those that others put the user into have a bound of their
+  /// own, so that nobody can use up the rooms that the user makes and enters.
+  mutating func checkRooms(of party: Party, for author: Party, isFromBackend: Bool = false) throws {
+    let count = try writer.membershipCount(of: party.id)
+    if party == author {
+      if count < Limits.roomsPerUserMax { return }
+      let own = count - (try writer.membershipCount(of: party.id, invitedBy: nil))
+      if own >= Limits.roomsPerUserMax || count >= 2 * Limits.roomsPerUserMax { throw Problem.noRoomsLeft }
+      return
+    }
+    if count >= Limits.roomsPerUserMax { throw Problem.roomsOfUserFull }
+    if count < Limits.roomsOfUserByOneMax || isFromBackend || sending.isUnlimited(author, in: realms) { return }
+    if try writer.membershipCount(of: party.id, invitedBy: author.id) >= Limits.roomsOfUserByOneMax {
+      throw Problem.roomsOfUserByOneFull
+    }
   }
 
   private mutating func checkBans(

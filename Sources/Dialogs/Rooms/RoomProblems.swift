@@ -50,6 +50,11 @@ extension Problem {
   static let roomsOfUserFull = Problem(
     .tooLarge, "too-many-rooms", "This user is a member of \(Limits.roomsPerUserMax) rooms, and of no more.",
     field: "userId")
+  static let roomsOfUserByOneFull = Problem(
+    .tooLarge, "too-many-rooms",
+    "This user is in \(Limits.roomsOfUserByOneMax) rooms to which you have added or invited them. Ask them to enter by "
+      + "themselves.",
+    field: "userId")
   static let memberListFull = Problem(
     .tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members, and bans as many.")
   static let passwordTooLong = Problem(
@@ -80,7 +85,7 @@ extension Problem {
 
   static func roomsTooFast(_ seconds: Int) -> Problem {
     Problem(
-      .tooFast, "rooms-too-fast", "You have made many temporary rooms. Make the next one in \(seconds) seconds.",
+      .tooFast, "rooms-too-fast", "You have made many rooms. Make the next one in \(seconds) seconds.",
       retryAfter: seconds)
   }
 

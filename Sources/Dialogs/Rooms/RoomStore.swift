@@ -22,6 +22,10 @@ public protocol RoomReader {
   /// Returns the rooms that are not destroyed in which the user is a member, with the position behind which they follow
   /// each, by room number.
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)]
+  /// Returns the number of these rooms.
+  func membershipCount(of user: UserID) throws -> Int
+  /// Returns the number of those to which this user, or anybody if it is `nil`, has added or invited the user.
+  func membershipCount(of user: UserID, invitedBy inviter: UserID?) throws -> Int
   /// Returns a member's view of their rooms with `shown` < `before`, newest first.
   func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView]
   /// Returns rooms of a realm that are not destroyed, by localpart, behind `after`; `listed` returns only public ones;

@@ -90,6 +90,14 @@ extension Reader {
     }
   }
 
+  func membershipCount(of user: UserID) throws -> Int {
+    Int(try connection(.membershipCount, user).first { $0.int(0) } ?? 0)
+  }
+
+  func membershipCount(of user: UserID, invitedBy inviter: UserID?) throws -> Int {
+    Int(try connection(.invitedCount, user, inviter).first { $0.int(0) } ?? 0)
+  }
+
   func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView] {
     let user = log.user
     // The list first, as in `dialogs(of:before:limit:)`.
@@ -304,6 +312,18 @@ extension Query {
     """
     SELECT m.dialog, a.since FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
     WHERE m.user = ?1 ORDER BY m.dialog
+    """)
+  fileprivate static let membershipCount = Query(
+    """
+    SELECT count(*) FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
+    WHERE m.user = ?1
+    """)
+  fileprivate static let invitedCount = Query(
+    """
+    SELECT count(*) FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
+    WHERE m.user = ?1 AND EXISTS (
+      SELECT 1 FROM invitations i
+      WHERE i.room = m.dialog AND i.user = m.user AND (?2 IS NULL OR i.inviter = ?2))
     """)
   /// It costs a look at each dialog of the user, as `dialogsOf`.
   fileprivate static let roomsOf = Query(
