@@ -152,6 +152,9 @@ public struct Subscription: Hashable, Sendable, RawRepresentable {
       && rosterApproved == other.rosterApproved
   }
 
+  /// The same state without what the user has asked and approved before the contact existed.
+  var withoutRequests: Subscription { without(Bit.pendingOut | Bit.approved) }
+
   private func with(_ bits: UInt8) -> Subscription { Subscription(bits: rawValue | bits) }
 
   private func without(_ bits: UInt8) -> Subscription { Subscription(bits: rawValue & ~bits) }

@@ -79,13 +79,20 @@ extension Judge {
     }
   }
 
-  /// Returns the item, or a new one without any subscription. Its user may have come after it.
+  /// Returns the item, or a new one without any subscription.
+  ///
+  /// Its user may have come after it. Then nobody has received what the owner has asked, and what the owner has approved in
+  /// advance was for somebody else: it is void, so that nobody gets it by registering a name.
+  ///
+  /// - Parameter isOwners: whether the owner acts, who then means the user that there is now (`Contact.isChosen`).
   private mutating func item(
-    of owner: Party, _ address: BareJID, creating: Bool
+    of owner: Party, _ address: BareJID, creating: Bool, isOwners: Bool = true
   ) throws -> Contact {
     let peer = try party(at: address, of: owner.realm)?.id
     if var contact = try writer.ownContact(of: owner.id, address) {
-      contact.peer = contact.peer ?? peer
+      guard contact.peer == nil, let peer else { return contact }
+      contact.subscription = contact.subscription.withoutRequests
+      if isOwners { contact.peer = peer }
       return contact
     }
     if creating, try writer.ownContacts(of: owner.id).count >= Limits.contactsMax {
@@ -193,10 +200,12 @@ extension Judge {
     var contact = try item(of: owner, address, creating: act == .subscribe || act == .subscribed)
     let before = contact.subscription
     let outcome = before.sending(act)
-    if outcome.state != before {
+    let stored = try writer.ownContact(of: owner.id, address)
+    let wasVoid = stored.map { $0.peer != contact.peer } ?? false
+    if outcome.state != before || wasVoid {
       contact.subscription = outcome.state
       if !outcome.state.pendingIn { contact.request = nil }
-      try record(ContactChange(contact: contact, push: outcome.push), of: owner, by: post)
+      try record(ContactChange(contact: contact, push: outcome.push || wasVoid), of: owner, by: post)
     }
     // Presence ends before "unsubscribed" and begins after "subscribed" (RFC 6121 3.2.2, 3.1.5).
     if before.from { try showPresence(of: owner, to: contact.address, before: true, after: outcome.state.from) }
@@ -221,7 +230,7 @@ extension Judge {
       try !isBlocked(sender, resource: nil, by: user.party)
     else { return }
     let owner = user.party
-    var contact = try item(of: owner, sender.address, creating: false)
+    var contact = try item(of: owner, sender.address, creating: false, isOwners: false)
     let before = contact.subscription
     let outcome = before.receiving(act)
     if outcome.state != before || outcome.route {

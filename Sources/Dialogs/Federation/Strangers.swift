@@ -55,7 +55,7 @@ extension Judge {
 
   /// Returns whether a user here knows somebody: has them in the roster, or has written to them.
   func isAcquainted(_ host: Party, with author: Party) throws -> Bool {
-    if try writer.contact(of: host.id, author.address)?.subscription.isInRoster == true { return true }
+    if try writer.contact(of: host.id, author.address)?.isChosen(by: host.address) == true { return true }
     return try !author.isProvisional && hasWritten(host.id, to: author.id)
   }
 }

@@ -36,8 +36,17 @@ extension Judge {
 }
 
 extension ContactSnapshot {
-  /// Returns whether an address is in the roster, whatever the subscription.
-  func hasInRoster(_ address: BareJID) -> Bool { contact(address)?.subscription.isInRoster == true }
+  /// Returns whether an address is in the roster, whatever the subscription (`Contact.isChosen`).
+  func hasInRoster(_ address: BareJID) -> Bool { contact(address)?.isChosen(by: user.address) == true }
+}
+
+extension Contact {
+  /// Whether its owner has chosen this user: the item is in the roster, and the address was somebody's when the owner last
+  /// changed it. Who registers a free address later is a stranger, and not the one whom the owner meant.
+  func isChosen(by owner: BareJID) -> Bool {
+    subscription.isInRoster
+      && (peer != nil || subscription.to || subscription.from || !address.hasDomain(owner.domain))
+  }
 }
 
 extension Problem {
