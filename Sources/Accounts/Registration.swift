@@ -12,7 +12,8 @@ extension Accounts {
   public func register(
     _ address: BareJID, password: String, displayName: String?, invite: Invite? = nil
   ) async throws(Problem) -> User {
-    let row = NewUser(address: address, password: password, displayName: displayName, invite: invite)
+    let row = NewUser(
+      address: address, password: password, displayName: displayName, invite: invite, isRegistering: true)
     return try await importUsers([row])[0].get()
   }
 
@@ -24,6 +25,8 @@ extension Accounts {
     let isDisabled: Bool
     /// Whether the account is one of another server: it keeps its name, also one that no new account gets.
     let isMoved: Bool
+    /// Whether the user creates the account, and has chosen its name.
+    let isRegistering: Bool
     /// The identities by which the user signs in, besides a password.
     let identities: [Identity]
     /// The password, or what another server has kept of it.
@@ -36,9 +39,10 @@ extension Accounts {
     /// Creates a row; without a password the user signs in by an identity.
     public init(
       address: BareJID, password: String?, displayName: String?, invite: Invite? = nil, isDisabled: Bool = false,
-      isMoved: Bool = false, identities: [Identity] = []
+      isMoved: Bool = false, isRegistering: Bool = false, identities: [Identity] = []
     ) {
       self.isMoved = isMoved
+      self.isRegistering = isRegistering
       self.invite = invite
       self.isDisabled = isDisabled
       self.identities = identities
@@ -52,6 +56,7 @@ extension Accounts {
       invite = nil
       identities = []
       isMoved = true
+      isRegistering = false
       self.isDisabled = isDisabled
       self.address = address
       secret = .keys(keys)
@@ -193,6 +198,10 @@ extension Accounts {
       let party = Party(id: user.id, realm: user.realm, address: user.address)
       for identity in row.identities { try Self.bind(identity, to: party, now: now, writer) }
       if let invite = row.invite { try writer.setUsed(invite.id) }
+      // Those whom an operator has invited are as those whom an operator has created.
+      if row.isRegistering, row.invite == nil || row.invite?.inviter != nil {
+        try Invites.noteRegistered(user.id, writer)
+      }
       return .success(user)
     } catch is StoreConflict {
       return .failure(.nameTaken(row.address))
@@ -229,6 +238,7 @@ extension Accounts {
           Newcomer(displayName: displayName), domain: domain, in: realm, now: now, writer)
       }
       try writer.setCredentials(keys, for: user.id)
+      try Invites.noteRegistered(user.id, writer)
       try writer.put(UserIdentity(identity, of: user.id, since: now), in: realm)
       try note(.userCreated, of: user.id, in: realm, writer)
       return user

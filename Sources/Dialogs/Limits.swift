@@ -551,6 +551,9 @@ public enum Limits {
   public static let inviteGrace: Duration = .seconds(3_600)
   /// Invitations of one user within a lifetime, used ones included; the next is refused with `tooFast`.
   public static let invitesPerUserMax = 50
+  /// The time after a registration in which the new user, unless created or invited by an operator, invites nobody:
+  /// otherwise one invitation is as many accounts as a program wants. An early one is refused with `tooFast`.
+  public static let invitesWait: Duration = .seconds(86_400)
   /// Invitations of a realm's operators, likewise.
   public static let invitesOfOperatorsMax = 10_000
   /// Invitations of a realm that are listed; the rest is shown when these are gone.

@@ -15,6 +15,8 @@ import urllib.parse
 import urllib.request
 import xml.etree.ElementTree as ElementTree
 
+from slixmpp.exceptions import IqError
+
 from lib.apps import exchange
 from lib.harness import PASSWORD, PATIENCE, Server, expect, free_port
 from lib.peers import Client, Registering
@@ -72,15 +74,27 @@ async def register(checks, server):
         await romeo.plugin["xep_0077"].change_password("another", jid="localhost", timeout=PATIENCE)
         await romeo.plugin["xep_0030"].get_info(jid="localhost", timeout=PATIENCE)
 
+    with checks.check("accounts: whoever has just registered invites nobody yet"):
+        try:
+            await romeo.plugin["xep_0050"].send_command("localhost", "urn:xmpp:invite#invite", timeout=PATIENCE)
+            expect(False, "a new account invites")
+        except IqError as error:
+            expect(error.iq["error"]["condition"] == "policy-violation" and error.iq["error"]["type"] == "wait", f"{error.iq}")
+
+    await asyncio.to_thread(server.add_users, "benvolio", "paris")
+    host = Client(server, "benvolio@localhost/new")
+    for plugin in ("xep_0004", "xep_0030", "xep_0050"):
+        host.register_plugin(plugin)
+    await host.arrive()
     uri = page = None
     with checks.check("accounts: an invitation by an ad-hoc command"):
-        items = await romeo.plugin["xep_0050"].get_commands(jid="localhost", timeout=PATIENCE)
+        items = await host.plugin["xep_0050"].get_commands(jid="localhost", timeout=PATIENCE)
         nodes = [item[1] for item in items["disco_items"]["items"]]
         expect("urn:xmpp:invite#invite" in nodes, f"commands: {nodes}")
-        done = await romeo.plugin["xep_0050"].send_command("localhost", "urn:xmpp:invite#invite", timeout=PATIENCE)
+        done = await host.plugin["xep_0050"].send_command("localhost", "urn:xmpp:invite#invite", timeout=PATIENCE)
         values = done["command"]["form"].get_values()
         uri, page = values["uri"], values["landing-url"]
-        expect(re.fullmatch(r"xmpp:romeo@localhost\?roster;preauth=[A-Za-z0-9]{24};ibr=y", uri), uri)
+        expect(re.fullmatch(r"xmpp:benvolio@localhost\?roster;preauth=[A-Za-z0-9]{24};ibr=y", uri), uri)
         expect(page.endswith("/invite/" + token_of(uri)), page)
 
     with checks.check("accounts: XEP-0445 by a client of its own; the token opens once"):
@@ -98,22 +112,22 @@ async def register(checks, server):
         friend = await Client(server, "juliet@localhost/home").arrive()
         roster = await friend.get_roster(timeout=PATIENCE)
         items = roster["roster"]["items"]
-        expect(items["romeo@localhost"]["subscription"] == "both", str(items))
+        expect(items["benvolio@localhost"]["subscription"] == "both", str(items))
         await friend.leave()
 
     with checks.check("accounts: who has an account already asks with a token, and is a contact at once (XEP-0379)"):
-        done = await romeo.plugin["xep_0050"].send_command("localhost", "urn:xmpp:invite#invite", timeout=PATIENCE)
+        done = await host.plugin["xep_0050"].send_command("localhost", "urn:xmpp:invite#invite", timeout=PATIENCE)
         token = token_of(done["command"]["form"].get_values()["uri"])
-        await asyncio.to_thread(server.add_users, "paris")
         paris = await Client(server, "paris@localhost/street").arrive()
         await paris.get_roster(timeout=PATIENCE)
-        paris.auto_authorize = romeo.auto_authorize = None  # it is the server that answers
-        asking = paris.make_presence(pto="romeo@localhost", ptype="subscribe")
+        paris.auto_authorize = host.auto_authorize = None  # it is the server that answers
+        asking = paris.make_presence(pto="benvolio@localhost", ptype="subscribe")
         ElementTree.SubElement(asking.xml, f"{{{PARS}}}preauth", token=token)
         asking.send()
         await paris.saw("roster_update", lambda iq: iq["roster"]["items"].get(
-            "romeo@localhost", {}).get("subscription") == "both")
+            "benvolio@localhost", {}).get("subscription") == "both")
         await paris.leave()
+    await host.leave()
 
     with checks.check("accounts: an account is cancelled; then its stream ends"):
         await romeo.plugin["xep_0077"].cancel_registration(jid="localhost", timeout=PATIENCE)

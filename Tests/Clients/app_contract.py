@@ -237,8 +237,7 @@ def main():
     base, given = sys.argv[1].rstrip("/"), [argument for argument in sys.argv[2:] if not argument.startswith("--")]
     hook = next((argument[7:] for argument in sys.argv[2:] if argument.startswith("--hook=")), None)
     invitation = next((argument[13:] for argument in sys.argv[2:] if argument.startswith("--invitation=")), None)
-    if invitation:
-        invited(base, invitation)
+    guest = invited(base, invitation) if invitation else None
     pair, info, registered = accounts(base, given)
     juliet, romeo = Client(base), Client(base)
     juliet.log_in(*pair[0])
@@ -247,7 +246,7 @@ def main():
     sessions(base, *pair[0])
     vouched = identities(base, info, juliet)
     devices(juliet)
-    inviting(base, info, juliet)
+    inviting(base, info, juliet, registered, guest)
     if hook:
         with_hook(base, hook)
     js, rs = Socket(juliet), Socket(romeo)
@@ -280,7 +279,7 @@ def main():
                 if int(status) < 300 and (operation["operationId"], int(status)) not in documents.seen_statuses:
                     name = operation["operationId"]
                     unreachable = (set() if hook else NEEDS_HOOK) | (set() if invitation else {"invitation.get"})
-                    unreachable |= set() if "invitations" in info["features"] else {"invitation.create"}
+                    unreachable |= set() if "invitations" in info["features"] and (guest or not registered) else {"invitation.create"}
                     if name not in unreachable | (set() if registered else {"user.register"}) and (
                             vouched or not name.startswith(("identity.", "nonce."))):
                         missing.append(f"{operation['operationId']} {status}")

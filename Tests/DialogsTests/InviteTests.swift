@@ -154,6 +154,40 @@ import Testing
     #expect(try await stage.parley.read { try $0.inviteCount(by: romeo.id, in: romeo.realm) } == 1)
   }
 
+  /// Whoever comes by another user's invitation, or registers, invites nobody for a day: an invitation is one account, and not
+  /// a tree of them. Those whom an operator creates or invites may.
+  @Test func aNewAccountInvitesNobodyOnItsFirstDay() async throws {
+    let stage = try Stage(invitations: true)
+    let (romeo, invites) = (try await stage.user("romeo"), Invites(stage.parley))
+    func own(_ user: User) -> (draft: InviteDraft, party: Party) {
+      let party = Party(id: user.id, realm: user.realm, address: user.address)
+      return (InviteDraft(realm: user.realm, kind: .contact, inviter: party), party)
+    }
+    func invite(_ user: User) async -> String? {
+      let one = own(user)
+      return await code { _ = try await invites.make(one.draft, by: one.party) }
+    }
+    func register(_ name: String, _ invite: Invite?) async throws -> User {
+      try await stage.accounts.register(
+        try BareJID("\(name)@localhost"), password: "x", displayName: nil, invite: invite)
+    }
+    let byUser = try await invites.make(InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
+    let byOperator = try await invites.make(InviteDraft(realm: romeo.realm, kind: .account), by: nil)
+    let invited = try await register("juliet", byUser.invite)
+    let registered = try await register("paris", nil)
+    let pupil = try await register("nurse", byOperator.invite)
+    let row = Accounts.NewUser(address: try BareJID("tybalt@localhost"), password: "x", displayName: nil)
+    let created = try await stage.accounts.importUsers([row], byOperator: true)[0].get()
+    for user in [invited, registered] { #expect(await invite(user) == "invitations-too-new") }
+    for user in [pupil, created] { #expect(await invite(user) == nil) }
+    stage.clock.set(stage.clock.now.milliseconds + 86_399_000)
+    let late = own(invited)
+    let problem = await #expect(throws: Problem.self) { try await invites.make(late.draft, by: late.party) }
+    #expect(problem?.kind == .tooFast && problem?.retryAfter == 1)
+    stage.clock.set(stage.clock.now.milliseconds + 1_000)
+    for user in [invited, registered] { #expect(await invite(user) == nil) }
+  }
+
   @Test func aDeletedUserInvitesNobody() async throws {
     let stage = try Stage(invitations: true)
     let romeo = try await stage.user("romeo")

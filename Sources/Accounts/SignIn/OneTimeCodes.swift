@@ -104,7 +104,10 @@ extension Accounts {
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
     let newcomer = newcomers.contains(identity.issuer) ? Newcomer(displayName: displayName) : nil
     do throws(Problem) {
-      let login = try await logIn(by: identity, in: realm, newcomer: newcomer, device: device, client: client)
+      let login = try await logIn(by: identity, in: realm, newcomer: newcomer, device: device, client: client) {
+        user, isNew, writer in
+        if isNew { try Invites.noteRegistered(user.id, writer) }
+      }
       rightToken(LoginAttempt(of: login.user.address, from: network, device: nil))
       return login
     } catch  where error.code == "identity-unknown" {

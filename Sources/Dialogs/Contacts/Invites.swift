@@ -32,8 +32,8 @@ public struct Invites: Sendable {
   ///
   /// - Parameter asker: the user; `nil` for an operator. Users invite their own contacts only, admins also as operators
   ///   do.
-  /// - Throws: `.forbidden`; `.conflict` if the name is taken or reserved; `.tooFast` at `Limits.invitesPerUserMax`; `.missing`
-  ///   if it was taken back at once.
+  /// - Throws: `.forbidden`; `.conflict` if the name is taken or reserved; `.tooFast` at `Limits.invitesPerUserMax`, and for
+  ///   `Limits.invitesWait` after a registration; `.missing` if it was taken back at once.
   public func make(_ draft: InviteDraft, by asker: Party?) async throws(Problem) -> New {
     if let asker {
       let isOwn =
@@ -53,7 +53,11 @@ public struct Invites: Sendable {
     let invite = Invite(
       realm: realm.id, kind: draft.kind, token: Token.hash(token), inviter: draft.inviter?.id, name: address?.local,
       createdAt: now, expires: now + Limits.inviteLifetime)
+    let newcomer = asker.flatMap { parley.registries.administrators.contains($0) ? nil : $0.id }
     let result: Result<Invite, Problem> = try await parley.work(keepingCaches: true) { writer in
+      if let newcomer, let wait = try Self.wait(of: newcomer, now: now, writer) {
+        return .failure(Problem.invitesTooNew(wait))
+      }
       try writer.removeInvites(before: Self.outlived(now))
       let most = invite.inviter == nil ? Limits.invitesOfOperatorsMax : Limits.invitesPerUserMax
       guard try writer.inviteCount(by: invite.inviter, in: realm.id) < most else {
@@ -123,6 +127,20 @@ public struct Invites: Sendable {
 
   // MARK: Creating accounts
 
+  /// Notes that a user has registered, alone or invited by another user: they invite nobody for `Limits.invitesWait`.
+  package static func noteRegistered(_ user: UserID, _ writer: any StoreWriter) throws {
+    try writer.setValue(of: user, node: ValueKey.registered, item: ValueKey.bytes, [1])
+  }
+
+  /// Returns the seconds until a user may invite others; `nil` if they may.
+  private static func wait(of user: UserID, now: Timestamp, _ reader: any StoreReader) throws -> Int? {
+    guard try reader.value(of: user, node: ValueKey.registered, item: ValueKey.bytes) != nil,
+      let created = try reader.user(user)?.createdAt
+    else { return nil }
+    let left = (created + Limits.invitesWait).milliseconds - now.milliseconds
+    return left > 0 ? Int((left + 999) / 1_000) : nil
+  }
+
   /// Returns the time before which expired invitations are removed: a guest admitted before the end may still finish
   /// (XEP-0445 3.2).
   package static func outlived(_ now: Timestamp) -> Timestamp { now + (.zero - Limits.inviteGrace) }
@@ -167,5 +185,13 @@ extension Judge {
       try !isBlocked(guest, resource: nil, by: host.party)
     else { return nil }
     return (host.party, invite.id)
+  }
+}
+
+extension Problem {
+  static func invitesTooNew(_ seconds: Int) -> Problem {
+    Problem(
+      .tooFast, "invitations-too-new",
+      "This account is new, and can invite others in \((seconds + 3_599) / 3_600) hours.", retryAfter: seconds)
   }
 }

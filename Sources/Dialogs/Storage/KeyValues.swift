@@ -18,6 +18,8 @@ public enum ValueKey {
   public static let bookmarks = "bookmarks"
   /// The notes of what imports have brought (docs/decisions/0036), by kind.
   public static let imported = "imported"
+  /// A mark that the user has registered, alone or invited by another user, under `bytes`.
+  static let registered = "registered"
   /// The reasons of a room's bans of addresses that are no user's, by address.
   public static let bans = "bans"
   /// `ArchivePreferences`, under `bytes`.

@@ -47,14 +47,24 @@ def invited(base, token):
     anybody = Client(base)
     open_for = anybody.call("GET", f"/v1/invitations/{token}")
     expect("expiresAt" in open_for, f"{open_for}")
-    anybody.call("POST", "/v1/users", {"username": "invited-" + token[:8].lower(), "password": "By a link alone", "invitation": token}, 201)
+    name, password = "invited-" + token[:8].lower(), "By a link alone"
+    anybody.call("POST", "/v1/users", {"username": name, "password": password, "invitation": token}, 201)
     anybody.call("GET", f"/v1/invitations/{token}", status=404, code="invitation-unknown")
+    guest = Client(base)
+    guest.log_in(name, password)
+    return guest
 
 
-def inviting(base, info, client):
+def inviting(base, info, client, registered, guest):
+    """Whoever has just registered invites nobody yet; a guest of the operator may."""
     if "invitations" not in info["features"]:
         client.call("POST", "/v1/invitations", status=403, code="invitations-off")
         return
+    if registered:
+        client.call("POST", "/v1/invitations", status=429, code="invitations-too-new")
+        if guest is None:
+            return
+        client = guest
     made = client.call("POST", "/v1/invitations", status=201)
     expect(made["url"].endswith("/invite/" + made["token"]) and f"preauth={made['token']}" in made["xmppUri"], f"{made}")
     told = Client(base).call("GET", f"/v1/invitations/{made['token']}")

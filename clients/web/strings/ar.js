@@ -120,6 +120,7 @@ export default {
   "error.identity-taken": "هذا لدى شخص آخر بالفعل.",
   "error.identity-token-invalid": "رد المزوّد غير صالح هنا. حاول مرة أخرى.",
   "error.identity-unknown": "لا يوجد حساب لك هنا عند هذا المزوّد.",
+  "error.invitations-too-new": "هذا الحساب جديد. يمكنه دعوة الآخرين بعد يوم من إنشائه.",
   "error.issuer-unreachable": "المزوّد لا يجيب. حاول بعد قليل.",
   "error.last-owner": "أنت آخر مالك. عيّن مالكًا آخر أولًا، أو أنهِ المجموعة.",
   "error.last-sign-in": "لا وسيلة أخرى لدخولك: عيّن كلمة مرور أو اربط شيئًا آخر أولًا.",

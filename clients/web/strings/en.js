@@ -120,6 +120,7 @@ export default {
   "error.identity-taken": "Somebody else has this already.",
   "error.identity-token-invalid": "The provider's answer is not valid here. Try again.",
   "error.identity-unknown": "There is no account here for you at this provider.",
+  "error.invitations-too-new": "This account is new. It can invite others a day after it was created.",
   "error.issuer-unreachable": "The provider does not answer. Try again shortly.",
   "error.last-owner": "You are the last owner. Make somebody else an owner first, or end the group.",
   "error.last-sign-in": "Nothing else lets you in: set a password or connect something else first.",
