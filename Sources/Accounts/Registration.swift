@@ -169,12 +169,22 @@ extension Accounts {
           .tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
       }
     }
+    if row.isRegistering, let problem = Self.refusal(ofChosen: row.address) { return problem }
     if let obstacle = try obstacle(
       to: row.address, row.invite, in: realm.id, byOperator: byOperator, isMoved: row.isMoved, now: now, reader)
     {
       return obstacle
     }
     return try row.identities.contains { try reader.user(of: $0, in: realm.id) != nil } ? .identityTaken : nil
+  }
+
+  /// Returns the reason why a user cannot choose a name; `nil` if they can. Operators and backends may give any.
+  private static func refusal(ofChosen address: BareJID) -> Problem? {
+    guard let name = address.local, NickLook.isMixed(name) else { return nil }
+    return Problem(
+      .malformed, "username-mixed",
+      "\(name) has letters of several alphabets, and may look like another name. Use letters of one alphabet.",
+      field: "username")
   }
 
   private func insert(
@@ -219,6 +229,7 @@ extension Accounts {
     guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let keys = try await keys(for: password)
     let now = parley.clock.now
+    if let name, let refusal = Self.refusal(ofChosen: name) { throw refusal }
     // An unavailable name must not use up the code.
     if let name, try await parley.read({ try $0.user(name) }) != nil { throw Problem.nameTaken(name) }
     if let name, let refusal = parley.registries.administrators.refusal(of: name) { throw refusal }

@@ -66,6 +66,18 @@ public struct NickLook: Equatable, Sendable {
     return script == other.script && digits == other.digits
   }
 
+  /// Whether two names look alike as they are written, whatever their scripts.
+  public func looks(like other: NickLook) -> Bool { written == other.written }
+
+  /// Whether a name is beyond the level "Highly Restrictive" (UTS #39, 5.2): its letters are of several scripts, other than
+  /// those of East Asia with or without Latin ones. Scripts are taken as in `script` (decision 0048).
+  public static func isMixed(_ name: String) -> Bool {
+    let latin = ("a" as Unicode.Scalar).nickScript
+    let eastAsian = ("\u{6F22}" as Unicode.Scalar).nickScript
+    let scripts = Set(name.unicodeScalars.map(\.nickScript)).subtracting([0])
+    return scripts.count > 1 && scripts != [latin, eastAsian]
+  }
+
   /// Returns the skeleton (UTS #39, 4).
   static func skeleton(of scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
     var skeleton: [Unicode.Scalar] = []

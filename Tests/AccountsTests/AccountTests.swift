@@ -256,4 +256,26 @@ import Testing
     #expect(keys.count == 3)
     #expect(Set(keys.map(\.salt)).count == 3)
   }
+
+  /// Names that users choose are of one script (UTS #39, 5.2), and look like no reserved one. Operators create any.
+  @Test func namesThatLookLikeOthersAreNotChosen() async throws {
+    let alice = try BareJID("alice@localhost")
+    let stage = try Stage(admins: [alice])
+    func refusal(_ name: String) async throws -> String? {
+      let address = try BareJID("\(name)@localhost")
+      do throws(Problem) {
+        _ = try await stage.accounts.register(address, password: "x", displayName: nil)
+        return nil
+      } catch { return error.code }
+    }
+    // A Cyrillic letter among Latin ones; a digit one; all letters Cyrillic.
+    for (name, code) in [
+      ("\u{430}lice", "username-mixed"), ("rom\u{435}o", "username-mixed"), ("a1ice", "name-reserved"),
+      ("alicia", nil), ("\u{43C}\u{430}\u{448}\u{430}", nil), ("\u{6F22}dj", nil), ("r2-d2_x", nil),
+    ] as [(String, String?)] {
+      #expect(try await refusal(name) == code, "\(name)")
+    }
+    let row = Accounts.NewUser(address: try BareJID("\u{430}lice@localhost"), password: "x", displayName: nil)
+    #expect(try await stage.accounts.importUsers([row], byOperator: true)[0].get().address == row.address)
+  }
 }

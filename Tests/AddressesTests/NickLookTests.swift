@@ -54,6 +54,16 @@ private struct Vectors: Decodable {
     }
   }
 
+  /// UTS #39, 5.2: one script, or those of East Asia with Latin.
+  @Test func mixedScripts() {
+    for name in ["alice", "\u{43C}\u{430}\u{448}\u{430}", "a1-b_2.c", "\u{6F22}\u{3072}\u{30AB}a", "\u{D55C}a", "42"] {
+      #expect(!NickLook.isMixed(name), "\(name)")
+    }
+    for name in ["\u{430}lice", "a\u{3BF}", "\u{43C}\u{6F22}", "\u{5D0}a"] {
+      #expect(NickLook.isMixed(name), "\(name)")
+    }
+  }
+
   /// The web client's letters are a part of the same prototypes, without marks.
   @Test func theWebClientHasTheSameLetters() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -60,10 +60,28 @@ public final class AdministratorRegistry: Sendable {
   private struct State {
     var made: Set<UserID>
     /// The addresses that only an operator gives an account, those that the configuration names among them.
-    var reserved: Set<BareJID>
+    var reserved: Set<BareJID> {
+      didSet { if reserved != oldValue { looks = Self.looks(of: reserved) } }
+    }
+    /// The looks of their names, by domain.
+    private(set) var looks: [String: [NickLook]]
     /// The change that `made` is of, and the last one that has begun.
     var reached: UInt64 = 0
     var begun: UInt64 = 0
+
+    init(made: Set<UserID>, reserved: Set<BareJID>) {
+      self.made = made
+      self.reserved = reserved
+      looks = Self.looks(of: reserved)
+    }
+
+    private static func looks(of addresses: Set<BareJID>) -> [String: [NickLook]] {
+      var looks: [String: [NickLook]] = [:]
+      for address in addresses {
+        if let name = address.local { looks[address.domain, default: []].append(NickLook(name)) }
+      }
+      return looks
+    }
   }
   /// The addresses that the configuration names.
   private let configured: Set<BareJID>
@@ -91,7 +109,18 @@ public final class AdministratorRegistry: Sendable {
   ///   - isMoved: whether the account is one of another server, by whose name others know the user.
   package func refusal(of address: BareJID, byOperator: Bool = false, isMoved: Bool = false) -> Problem? {
     if !isMoved, ReservedWords.contains(address.local ?? "") { return .nameAmbiguous(address) }
-    return !byOperator && isReserved(address) ? .nameReserved(address) : nil
+    if byOperator { return nil }
+    return isReserved(address) || !isMoved && looksReserved(address) ? .nameReserved(address) : nil
+  }
+
+  /// Returns whether an address looks like one that is reserved, as `аlice` with a Cyrillic letter and `a1ice` look like
+  /// `alice`.
+  private func looksReserved(_ address: BareJID) -> Bool {
+    guard let name = address.local,
+      let looks = state.withLock({ $0.looks[address.domain] })
+    else { return false }
+    let look = NickLook(name)
+    return looks.contains { $0.looks(like: look) }
   }
 
   /// Returns whether only an operator may give the address an account: the configuration gives it power or authority,

@@ -136,6 +136,7 @@ export default {
   "error.too-large": "هذا كبير جدًا.",
   "error.unknown": "لم ينجح ذلك: {reason}",
   "error.user-unreachable": "لا يمكن الوصول إلى هذا الشخص.",
+  "error.username-mixed": "في اسم المستخدم هذا حروف من أبجديات مختلفة. استعمل حروف أبجدية واحدة.",
   "error.username-taken": "اسم المستخدم هذا مأخوذ.",
   "error.wait": { other: "محاولات كثيرة. أعد المحاولة بعد {count} ثانية." },
   "error.wrong-code": "الرمز خاطئ أو منتهي الصلاحية.",

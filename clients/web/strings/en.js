@@ -136,6 +136,7 @@ export default {
   "error.too-large": "This is too large.",
   "error.unknown": "That did not work: {reason}",
   "error.user-unreachable": "This person cannot be reached.",
+  "error.username-mixed": "This username has letters of several alphabets. Use letters of one.",
   "error.username-taken": "This username is taken.",
   "error.wait": { one: "Too fast. Try again in {count} second.", other: "Too fast. Try again in {count} seconds." },
   "error.wrong-code": "The code is wrong or no longer valid.",
