@@ -18,6 +18,9 @@ public enum AccountLimits {
   /// Used proofs, which are kept until their challenges end: 17 accounts a second. At the bound all open challenges end,
   /// and clients compute another proof. Some 40 bytes each.
   static let usedProofsMax = 10_000
+  /// The names that are tried with one proof: a person whose name is taken chooses another one or two, and a program that
+  /// looks for names computes for each ten.
+  static let proofUsesMax = 10
   /// Bytes of a display name from an external identity provider that is used as the localpart of a new account; for a
   /// longer one, a random one is used.
   public static let plainNameBytesMax = 64
@@ -68,6 +71,9 @@ public enum AccountLimits {
   /// Attempts to create an account, per network: each costs key derivation, and a success uses a name permanently. For
   /// invitations and codes it is the only bound: a class has them, and one address.
   public static let registrationRate = Rate(burst: 100, perSecond: 1)
+  /// Names that are refused, per network, before a proof of work is asked for: a person chooses another one or two, and does
+  /// not compute for each. Beyond it the proof is verified first, so that it costs time to find out which names there are.
+  static let takenNameRate = Rate(burst: 20, perSecond: 20.0 / 3_600)
   /// Reads of invitations, per network: their tokens cannot be guessed; the bound is for the reading.
   public static let inviteRate = Rate(burst: 200, perSecond: 10)
   /// A user's own password changes, in band: each costs key derivation.

@@ -230,10 +230,13 @@ extension Accounts {
     let keys = try await keys(for: password)
     let now = parley.clock.now
     if let name, let refusal = Self.refusal(ofChosen: name) { throw refusal }
-    // An unavailable name must not use up the code.
-    if let name, try await parley.read({ try $0.user(name) }) != nil { throw Problem.nameTaken(name) }
-    if let name, let refusal = parley.registries.administrators.refusal(of: name) { throw refusal }
-    try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
+    // Whoever has no code does not learn which names there are. An unavailable name does not use up the code, but one of
+    // its attempts.
+    try await redeem(code: code, for: identity, of: nil, in: realm, from: network) { [self] reader in
+      guard let name else { return nil }
+      if try reader.user(name) != nil { return Problem.nameTaken(name) }
+      return try obstacle(to: name, nil, in: realm, now: now, reader)
+    }
     return try await parley.enrolling { [self] writer in
       if try writer.user(of: identity, in: realm) != nil {
         throw Problem.identityTaken

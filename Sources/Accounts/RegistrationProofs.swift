@@ -59,8 +59,17 @@ public struct RegistrationChallenge: Hashable, Sendable {
 final class RegistrationProofs: Sendable {
   private struct State {
     var key: SymmetricKey
-    /// The random numbers of used challenges, and the times at which these end.
-    var used: [UInt64: Int64] = [:]
+    /// The random numbers of used challenges.
+    var used: [UInt64: Use] = [:]
+  }
+
+  private struct Use {
+    /// The time at which the challenge ends.
+    let end: Int64
+    /// The number of times for which the proof was taken.
+    var count = 1
+    /// Whether it was given back since.
+    var isFree = false
   }
 
   private let bits: Int
@@ -116,22 +125,29 @@ final class RegistrationProofs: Sendable {
     let (isTaken, wasFull) = state.withLock { state -> (Bool, Bool) in
       let given = challenge(domain, network, end: end, number: id, key: state.key)
       let beginning = Array(given.text.utf8)
-      guard state.used[id] == nil, Array(bytes.prefix(beginning.count)).isEqualInConstantTime(to: beginning),
+      let before = state.used[id]
+      guard before.map({ $0.isFree && $0.count < AccountLimits.proofUsesMax }) ?? true,
+        Array(bytes.prefix(beginning.count)).isEqualInConstantTime(to: beginning),
         given.isMet(by: bytes)
       else { return (false, false) }
-      if state.used.count >= usedMax { state.used = state.used.filter { $0.value > now.milliseconds } }
+      if let before {
+        state.used[id] = Use(end: before.end, count: before.count + 1)
+        return (true, false)
+      }
+      if state.used.count >= usedMax { state.used = state.used.filter { $0.value.end > now.milliseconds } }
       let isFull = state.used.count >= usedMax
       // With another key nothing depends on the clock, which may be set back.
-      if isFull { state = State(key: SymmetricKey(size: .bits256)) } else { state.used[id] = end }
+      if isFull { state = State(key: SymmetricKey(size: .bits256)) } else { state.used[id] = Use(end: end) }
       return (true, isFull)
     }
     if wasFull { onFull() }
     return isTaken ? id : nil
   }
 
-  /// Gives back a proof that led to no account.
+  /// Gives back a proof that led to no account: it is taken `AccountLimits.proofUsesMax` times in all, so that it costs time
+  /// to find out which names there are.
   func giveBack(_ id: UInt64) {
-    state.withLock { $0.used[id] = nil }
+    state.withLock { $0.used[id]?.isFree = true }
   }
 }
 
@@ -151,11 +167,17 @@ extension Accounts {
     try pace(.registration(network: network))
     let act = policy.networkHourMax.map { PacedAct.newAccount(network: network, hourMax: $0) }
     if let act { try pace(act) }
+    let row = NewUser(address: address, password: password, displayName: displayName, isRegistering: true)
     var used: UInt64?
     do throws(Problem) {
       if policy.needsProof {
-        used = try await take(
-          proof, of: NewUser(address: address, password: password, displayName: displayName), from: network)
+        if let refusal = row.refusal { throw refusal }
+        // Nobody computes a proof for an account that they cannot have, unless their network has asked for many names. One
+        // proof pays for one derivation of keys, before which a name is refused.
+        let refusal = try await refusals(of: [row])[0]
+        if let refusal, policy.networkHourMax != nil, mayLearn(.takenName(network: network)) { throw refusal }
+        used = try take(proof, row.address.domain, from: network)
+        if let refusal { throw refusal }
       }
       return try await register(address, password: password, displayName: displayName)
     } catch {
@@ -166,10 +188,9 @@ extension Accounts {
     }
   }
 
-  private func take(_ proof: String?, of row: NewUser, from network: String) async throws(Problem) -> UInt64 {
-    let domain = row.address.domain
-    // Nobody computes a proof for an account that they cannot have, and one proof pays for one derivation of keys.
-    if let refusal = try await refusals(of: [row])[0] { throw refusal }
+  private func mayLearn(_ act: PacedAct) -> Bool { accountPace.take(act, now: parley.clock.now).wait == nil }
+
+  private func take(_ proof: String?, _ domain: String, from network: String) throws(Problem) -> UInt64 {
     guard let proof else {
       throw Problem.proofRequired(
         """

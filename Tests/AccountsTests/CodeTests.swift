@@ -295,6 +295,8 @@ import Testing
     try await stage.accounts.sendCode(to: Self.mail, in: realm, from: "a")
     let code = try #require(box.code())
     #expect(await refusal { _ = try await register("juliet", code == "1" ? "2" : "1") } == "wrong-code")
+    // Without the code nobody learns which names there are.
+    #expect(await refusal { _ = try await register("taken", code == "1" ? "2" : "1") } == "wrong-code")
     #expect(await refusal { _ = try await register("taken", code) } == "name-taken")
     let user = try await register(nil, code)
     #expect(try await stage.accounts.address(for: Self.mail, in: realm) == user.address)

@@ -156,6 +156,35 @@ import Testing
     #expect(try await register("paris", on: stage, proof: third) == nil)
   }
 
+  /// A person is told at once that a name is taken. Whoever asks for many names computes for them, ten with each proof.
+  @Test func whoAsksForManyNamesComputesForThem() async throws {
+    let stage = try Stage(registration: RegistrationPolicy(proofBits: 8))
+    _ = try await stage.user("romeo")
+    for _ in 0..<20 { #expect(try await register("romeo", on: stage)?.code == "name-taken") }
+    let refusal = try await register("romeo", on: stage)
+    #expect(try await register("romeo", on: stage, proof: "none")?.code == "registration-proof-required")
+    // Nothing shows whether there is such a name.
+    #expect(try await register("nobody", on: stage)?.code == refusal?.code)
+    #expect(try await register("romeo", on: stage, from: "192.0.2.2")?.code == "name-taken")
+    let first = try proof(for: refusal)
+    for _ in 0..<10 { #expect(try await register("romeo", on: stage, proof: first)?.code == "name-taken") }
+    let second = try proof(for: try await register("juliet", on: stage, proof: first))
+    // The proof remains for another name.
+    #expect(try await register("romeo", on: stage, proof: second)?.code == "name-taken")
+    #expect(try await register("juliet", on: stage, proof: second) == nil)
+    #expect(try await register("paris", on: stage, proof: second)?.code == "registration-proof-required")
+  }
+
+  /// What a password is refused for is told first in any case.
+  @Test func nobodyComputesForAPasswordThatIsRefused() async throws {
+    let stage = try Stage(registration: RegistrationPolicy(proofBits: 8))
+    let problem = await #expect(throws: Problem.self) {
+      try await stage.accounts.registerStranger(
+        try BareJID("romeo@localhost"), password: "a\u{7}b", displayName: nil, proof: nil, from: Self.network)
+    }
+    #expect(problem?.code == "password-refused")
+  }
+
   @Test func aNetworkHasFewAccounts() async throws {
     let stage = try Stage(registration: RegistrationPolicy(networkHourMax: 10, proofBits: nil))
     for number in 1...5 {

@@ -22,6 +22,8 @@ public enum PacedAct: Hashable, Sendable {
   case registration(network: String)
   /// A new account without an invitation and without a code. An attempt that creates none is given back.
   case newAccount(network: String, hourMax: Int)
+  /// The refusal of a name, without a proof of work: it shows that there is such a user.
+  case takenName(network: String)
   /// Reading an invitation.
   case invite(network: String)
   case passwordChange(UserID)
@@ -50,6 +52,7 @@ public enum PacedAct: Hashable, Sendable {
     switch self {
     case .registration: AccountLimits.registrationRate
     case .newAccount(_, let hourMax): Rate(burst: (hourMax + 1) / 2, perSecond: Double(hourMax) / 3_600)
+    case .takenName: AccountLimits.takenNameRate
     case .invite: AccountLimits.inviteRate
     case .passwordChange: AccountLimits.passwordChangeRate
     case .search: AccountLimits.searchRate
@@ -71,7 +74,7 @@ public enum PacedAct: Hashable, Sendable {
   /// The rate's name for clients (`RateLimitStatus`).
   var policy: String {
     switch self {
-    case .registration: "registrations"
+    case .registration, .takenName: "registrations"
     case .newAccount: "new-accounts"
     case .invite: "invitations"
     case .passwordChange: "password-changes"
@@ -99,8 +102,8 @@ public enum PacedAct: Hashable, Sendable {
   var isShared: Bool {
     switch self {
     case .codeOfHour, .codeOfDay: true
-    case .registration, .newAccount, .invite, .passwordChange, .search, .guest, .outgoing, .secondFactor, .tokenLogin,
-      .location, .nearby, .contactMatch, .export:
+    case .registration, .newAccount, .takenName, .invite, .passwordChange, .search, .guest, .outgoing, .secondFactor,
+      .tokenLogin, .location, .nearby, .contactMatch, .export:
       false
     }
   }
@@ -112,7 +115,7 @@ public enum PacedAct: Hashable, Sendable {
         .tooFast, "registrations-too-fast",
         "Too many new accounts from your network. Try again in \(wait) seconds, or ask for an invitation.",
         retryAfter: wait)
-    case .registration:
+    case .registration, .takenName:
       Problem(
         .tooFast, "registrations-too-fast", "Too many new accounts from your address. Wait a little.", retryAfter: wait)
     case .outgoing, .codeOfHour, .codeOfDay:

@@ -67,28 +67,34 @@ extension Accounts {
 
   /// Uses up a code, or one of the network's attempts.
   ///
-  /// - Parameter kind: the kind of the refusal; `nil` for `.unauthenticated`, or `.forbidden` for a logged-in user.
+  /// - Parameters:
+  ///   - kind: the kind of the refusal; `nil` for `.unauthenticated`, or `.forbidden` for a logged-in user.
+  ///   - obstacle: returns the reason why the right code is of no use now: it is thrown, and the code remains with one attempt
+  ///     less.
   /// - Throws: `wrong-code`; `.tooFast` for a network that guesses.
   func redeem(
     code text: String, for identity: Identity, of owner: UserID?, as purpose: OneTimeCode.Purpose = .address,
-    in realm: RealmID, refusing kind: Problem.Kind? = nil, from network: String
+    in realm: RealmID, refusing kind: Problem.Kind? = nil, from network: String,
+    unless obstacle: @escaping @Sendable (any StoreReader) throws -> Problem? = { _ in nil }
   ) async throws(Problem) {
     let (secret, now) = (options.accountSecret, parley.clock.now)
     let isKnown = try await isKnown(network, to: identity, in: realm)
     let mayTry = codeGuesses.take(identity, in: realm, from: network, isKnown: isKnown, now: now)
-    let isRight: Bool = try await parley.work(keepingCaches: true) { writer in
-      guard mayTry, var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
+    let result: Result<Bool, Problem> = try await parley.work(keepingCaches: true) { writer in
+      guard mayTry, var code = try writer.code(for: identity, of: owner, in: realm) else { return .success(false) }
       let right = Array(Self.text(of: code, purpose, secret).utf8)
       let isRight = right.isEqualInConstantTime(to: Array(text.utf8)) && code.expires > now
       code.attemptsLeft -= 1
-      if isRight || code.attemptsLeft <= 0 {
+      let problem = try isRight ? obstacle(writer) : nil
+      if isRight && problem == nil || code.attemptsLeft <= 0 {
         try writer.removeCode(for: identity, of: owner, in: realm)
       } else {
         try writer.put(code, in: realm)
       }
-      return isRight
+      if let problem { return .failure(problem) }
+      return .success(isRight)
     }
-    guard isRight else {
+    guard try result.get() else {
       throw wrongToken(
         Problem(
           kind ?? (owner == nil ? .unauthenticated : .forbidden), "wrong-code",
