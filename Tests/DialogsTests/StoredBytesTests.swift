@@ -130,6 +130,20 @@ import Testing
     #expect(await refusal(stage, romeo, settings) == "messages-day-quota")
   }
 
+  /// A member who enters a room by another nick each time changes the reserved one, which is an entry.
+  @Test func nicksAreCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: juliet, with: [(romeo, .member)])
+    let session = RecordingSession(romeo)
+    let refused = try await problem {
+      for number in 0..<40 {
+        try await stage.act(.enter(.address(room.address), stage.entering(session, "romeo\(number)")), by: session)
+      }
+    }
+    #expect(refused?.code == "messages-day-quota")
+  }
+
   /// What replaces an entry counts by its growth alone: a roster item that is changed all day is one entry.
   @Test func whatIsReplacedIsCountedOnce() async throws {
     let stage = try Stage(sending: Self.policy)

@@ -2,10 +2,11 @@ import Addresses
 import Basics
 import Synchronization
 
-/// The bytes of messages and of other content that each account has stored today, so that no account fills the disk however slowly it
-/// writes. The day ends for all at once. The counts are in memory alone: a restart begins new ones. Only what an account
-/// writes is counted, so that what others send to it arrives whatever it has stored itself. What a user elsewhere writes
-/// counts for the user and for the domain, so that no single user of a large server uses up what all of them may store.
+/// The bytes of messages and of other content that each account has stored today, so that no account fills the disk
+/// however slowly it writes. The day ends for all at once. The counts are in memory alone: a restart begins new ones.
+/// Only what an account writes is counted, so that what others send to it arrives whatever it has stored itself. What a
+/// user elsewhere writes counts for the user and for the domain, so that no single user of a large server uses up what
+/// all of them may store.
 final class StoredBytes: Sendable {
   private struct State {
     var day: Int64 = 0

@@ -17,7 +17,7 @@ extension Intent {
       .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm, .leave, .endTyping, .imported,
       .refused, .work, .scheduledMessage(.send):
       .uncounted
-    case .contact, .befriend, .redeem, .profile, .visit: .counted
+    case .contact, .befriend, .redeem, .profile: .counted
     case .removeContact, .block, .unblock, .settings, .perUser, .draft, .scheduledMessage: .needed
     case .subscription(let act, _, _):
       switch act {
@@ -31,6 +31,11 @@ extension Intent {
       case .publish, .bookmarks: .counted
       case .retract, .purge, .delete, .create, .configure, .affiliate, .subscribers: .needed
       }
+    case .visit(let visit):
+      switch visit.act {
+      case .publish: .counted
+      case .subscribe, .unsubscribe, .pause, .retract: .needed
+      }
     case .room(let intent): intent.storedContent
     }
   }
@@ -40,8 +45,9 @@ extension RoomIntent {
   fileprivate var storedContent: StoredContent {
     switch self {
     case .create, .configure, .topic, .invite, .register: .counted
-    case .members, .roles, .destroy: .needed
-    case .introduce, .enter, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .prepare, .abandon,
+    // A member who enters by another nick changes the one that is reserved for them.
+    case .members, .roles, .destroy, .enter: .needed
+    case .introduce, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .prepare, .abandon,
       .decline, .askForVoice, .unbookmark, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate, .lose,
       .readNicks:
       .uncounted
