@@ -234,6 +234,8 @@ extension Judge {
     let before = contact.subscription
     let outcome = before.receiving(act)
     if outcome.state != before || outcome.route {
+      // What was void is shown no longer.
+      let shown = try writer.ownContact(of: owner.id, sender.address)?.subscription ?? before
       contact.subscription = outcome.state
       if act == .subscribe && outcome.state.pendingIn {
         contact.request = stanza.flatMap { $0.count <= Limits.requestBytesMax ? $0 : nil } ?? []
@@ -242,7 +244,8 @@ extension Judge {
       }
       try record(
         ContactChange(
-          contact: contact, push: outcome.push, act: outcome.route ? act : nil, stanza: outcome.route ? stanza : nil),
+          contact: contact, push: outcome.push || shown != before, act: outcome.route ? act : nil,
+          stanza: outcome.route ? stanza : nil),
         of: owner, by: nil)
       if before.from { try showPresence(of: owner, to: sender.address, before: true, after: outcome.state.from) }
     }
