@@ -209,6 +209,18 @@ def day(checks):
         with checks.check("sending: what others send to one who has stored so much still arrives"):
             juliet.send(said("good night", "romeo"))
             romeo.message("good night")
+        with checks.check("sending: contacts count for the day as messages do, and whoever has so many still blocks somebody"):
+            server.add_users("paris")
+            paris = Client(server, "paris", "wire").present()
+            groups = "".join(f"<group>{number:02}{'x' * 1_000}</group>" for number in range(30))
+            paris.send("".join(
+                f"<iq type='set' id='c{number}'><query xmlns='jabber:iq:roster'><item jid='c{number}@localhost'>{groups}</item></query></iq>"
+                for number in range(40)))
+            error = paris.stanza(lambda s: s.get("type") == "error", "an error").find("{jabber:client}error")
+            expect(error.get("type") == "wait" and error.find(f"{{{CONDITIONS}}}resource-constraint") is not None, f"{error.attrib}")
+            paris.send("<iq type='set' id='b'><block xmlns='urn:xmpp:blocking'><item jid='romeo@localhost'/></block></iq>")
+            answer = paris.stanza(lambda s: s.get("id") == "b", "the answer to the block")
+            expect(answer.get("type") == "result", f"{answer.attrib}")
 
 
 def good(checks):
