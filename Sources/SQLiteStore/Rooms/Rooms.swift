@@ -91,11 +91,11 @@ extension Reader {
   }
 
   func membershipCount(of user: UserID) throws -> Int {
-    Int(try connection(.membershipCount, user).first { $0.int(0) } ?? 0)
+    try Int(connection(.membershipCount, user).first { $0.int(0) } ?? 0)
   }
 
   func membershipCount(of user: UserID, invitedBy inviter: UserID?) throws -> Int {
-    Int(try connection(.invitedCount, user, inviter).first { $0.int(0) } ?? 0)
+    try Int(connection(.invitedCount, user, inviter).first { $0.int(0) } ?? 0)
   }
 
   func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView] {
