@@ -137,7 +137,9 @@ import Testing
   ) async throws -> (end: Position, head: Position) {
     let said = try await stage.parley.post(message("one", at: Self.start, with: juliet.address), by: romeo)
     for number in 0..<12 {
-      try await stage.parley.post(.contact(address: juliet.address, name: "\(number)", groups: []), by: romeo)
+      // Each of another contact, as the log has only the last change of a name.
+      let address = try BareJID("c\(number)@localhost")
+      try await stage.parley.post(.contact(address: address, name: nil, groups: []), by: romeo)
     }
     let end = try #require(said.entry).position
     let head = try await stage.parley.read { try $0.head().position }
