@@ -230,6 +230,13 @@ extension Accounts {
     let keys = try await keys(for: password)
     let now = parley.clock.now
     if let name, let refusal = Self.refusal(ofChosen: name) { throw refusal }
+    // A reserved name that nobody has is no secret.
+    if let name, parley.registries.administrators.isReserved(name) || ReservedWords.contains(name.local ?? ""),
+      try await parley.read({ try $0.user(name) }) == nil,
+      let refusal = parley.registries.administrators.refusal(of: name)
+    {
+      throw refusal
+    }
     // Whoever has no code does not learn which names there are. An unavailable name does not use up the code, but one of
     // its attempts.
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network) { [self] reader in

@@ -46,10 +46,11 @@ extension Problem {
         + "name.", field: "username")
   }
 
-  /// The refusal of an address that a user has, or has had.
+  /// The refusal of an address that a user has, or has had, or that looks like a reserved one.
   package static func nameTaken(_ address: BareJID) -> Problem {
     Problem(
-      .conflict, "name-taken", "\(address) exists, or belonged to a deleted user (names are never reused).",
+      .conflict, "name-taken",
+      "\(address) exists, belonged to a deleted user (names are never reused), or looks too much like another name.",
       field: "username")
   }
 }
@@ -110,7 +111,9 @@ public final class AdministratorRegistry: Sendable {
   package func refusal(of address: BareJID, byOperator: Bool = false, isMoved: Bool = false) -> Problem? {
     if !isMoved, ReservedWords.contains(address.local ?? "") { return .nameAmbiguous(address) }
     if byOperator { return nil }
-    return isReserved(address) || !isMoved && looksReserved(address) ? .nameReserved(address) : nil
+    if isReserved(address) { return .nameReserved(address) }
+    // As a name that is taken, so that the refusal does not tell whose name is imitated, and so who administers.
+    return !isMoved && looksReserved(address) ? .nameTaken(address) : nil
   }
 
   /// Returns whether an address looks like one that is reserved, as `аlice` with a Cyrillic letter and `a1ice` look like
