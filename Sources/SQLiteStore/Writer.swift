@@ -131,11 +131,11 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
       (
         author: UserID($0.int(0)), peer: UserID($0.int(1)), time: Timestamp(milliseconds: $0.int(2)),
         stanzaID: $0.textOrNil(3), keyID: $0.textOrNil(4), hasKey: !$0.isNull(5), bytes: $0.int(6),
-        isMessage: $0.int(7) == Int64(Fact.Kind.message.rawValue)
+        kind: $0.int(7)
       )
     }
     guard let found else { return false }
-    if !found.isMessage {
+    if found.kind != Int64(Fact.Kind.message.rawValue) {
       growth.entries -= 1
       growth.bytes -= found.bytes
     }
