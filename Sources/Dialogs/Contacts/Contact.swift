@@ -78,18 +78,10 @@ public final class ContactSnapshot: Sendable {
   public let user: User
   /// The user's own items by address, so that stanzas are routed without reading the store; those with a subscription
   /// have their `peer`. `contact(_:)` has them as the roster shows them.
-  let own: [BareJID: Contact]
+  let own: ContactTable
   /// The contact groups whose members the user sees.
   let shared: [SharedContacts]
   public let blocks: [BlockPattern]
-  /// The local users who see this user's presence (`from`, `both`) by the user's own items.
-  let ownSubscribers: [UserID]
-  /// The local users whose presence this user sees (`to`, `both`) by the user's own items.
-  let ownSubscriptions: [UserID]
-  /// The same for contacts who are no local users: presence is sent to and requested from their server, if there is a
-  /// link to it.
-  public let remoteSubscribers: [BareJID]
-  public let remoteSubscriptions: [BareJID]
   /// The highest contact version, removals and contact groups included: the roster's `ver`.
   public let rosterVersion: Position
   /// The user's setting (`UserSettings.messagesFrom`).
@@ -97,9 +89,9 @@ public final class ContactSnapshot: Sendable {
   /// The roster as a door encodes it; filled once, dropped with the snapshot.
   public let forms = FormSlot()
 
-  public init(
-    user: User, contacts own: [BareJID: Contact], shared: [SharedContacts] = [], blocks: [BlockPattern],
-    rosterVersion: Position, messagesFrom: Visibility
+  private init(
+    user: User, own: ContactTable, shared: [SharedContacts], blocks: [BlockPattern], rosterVersion: Position,
+    messagesFrom: Visibility
   ) {
     self.messagesFrom = messagesFrom
     self.user = user
@@ -107,23 +99,15 @@ public final class ContactSnapshot: Sendable {
     self.shared = shared
     self.blocks = blocks
     self.rosterVersion = rosterVersion
-    var subscribers: [UserID] = []
-    var subscriptions: [UserID] = []
-    var remoteSubscribers: [BareJID] = []
-    var remoteSubscriptions: [BareJID] = []
-    for contact in own.values {
-      guard let peer = contact.peer else {
-        if contact.subscription.from { remoteSubscribers.append(contact.address) }
-        if contact.subscription.to { remoteSubscriptions.append(contact.address) }
-        continue
-      }
-      if contact.subscription.from { subscribers.append(peer) }
-      if contact.subscription.to { subscriptions.append(peer) }
-    }
-    ownSubscribers = subscribers
-    ownSubscriptions = subscriptions
-    self.remoteSubscribers = remoteSubscribers
-    self.remoteSubscriptions = remoteSubscriptions
+  }
+
+  public convenience init(
+    user: User, contacts own: [BareJID: Contact], shared: [SharedContacts] = [], blocks: [BlockPattern],
+    rosterVersion: Position, messagesFrom: Visibility
+  ) {
+    self.init(
+      user: user, own: ContactTable(own), shared: shared, blocks: blocks, rosterVersion: rosterVersion,
+      messagesFrom: messagesFrom)
   }
 
   /// Creates the snapshot from the store.
@@ -146,13 +130,19 @@ public final class ContactSnapshot: Sendable {
 
   /// Returns the snapshot with some parts replaced.
   func with(
-    user: User? = nil, contacts: [BareJID: Contact]? = nil, shared: [SharedContacts]? = nil,
+    user: User? = nil, own: ContactTable? = nil, shared: [SharedContacts]? = nil,
     blocks: [BlockPattern]? = nil, rosterVersion: Position? = nil, messagesFrom: Visibility? = nil
   ) -> ContactSnapshot {
     ContactSnapshot(
-      user: user ?? self.user, contacts: contacts ?? own, shared: shared ?? self.shared, blocks: blocks ?? self.blocks,
+      user: user ?? self.user, own: own ?? self.own, shared: shared ?? self.shared, blocks: blocks ?? self.blocks,
       rosterVersion: max(rosterVersion ?? .zero, self.rosterVersion), messagesFrom: messagesFrom ?? self.messagesFrom)
   }
+
+  /// The contacts who are no local users and see this user's presence: it is sent to their server, if there is a link to
+  /// it.
+  public var remoteSubscribers: [BareJID] { own.remoteSubscribers }
+  /// Those whose presence this user sees: it is requested from their server, likewise.
+  public var remoteSubscriptions: [BareJID] { own.remoteSubscriptions }
 
   public func blocks(_ jid: JID) -> Bool {
     blocks.contains { $0.matches(jid) }

@@ -444,8 +444,8 @@ extension ContactChange {
 extension ContactSnapshot {
   /// Returns the snapshot after one change of a roster item.
   func applying(_ change: ContactChange) -> ContactSnapshot {
-    var contacts = own
-    contacts[change.contact.address] = change.removed ? nil : change.contact
-    return with(contacts: contacts, rosterVersion: change.contact.version)
+    var table = own
+    table.set(change.removed ? nil : change.contact, at: change.contact.address)
+    return with(own: table, rosterVersion: change.contact.version)
   }
 }

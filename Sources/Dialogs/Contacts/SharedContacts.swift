@@ -207,8 +207,8 @@ extension ContactSnapshot {
   /// All contacts as the roster shows them, and unanswered requests, in no order. Computed: its cost is that of a whole
   /// roster.
   public var contacts: [Contact] {
-    if shared.isEmpty { return Array(own.values) }
-    var addresses = Set(own.keys)
+    if shared.isEmpty { return Array(own) }
+    var addresses = Set(own.map(\.address))
     for each in shared { addresses.formUnion(each.members.keys) }
     addresses.remove(user.address)
     return addresses.compactMap { contact($0) }
@@ -217,8 +217,8 @@ extension ContactSnapshot {
   /// Calls `body` with the `contacts` and what `find` returns for the local ones, without those by groups for whom it
   /// returns `nil`: they are not even composed.
   func forEachContact<Found>(finding find: (UserID) -> Found?, _ body: (Contact, Found?) -> Void) {
-    for (address, contact) in own {
-      let contact = shared.isEmpty ? contact : self.contact(address) ?? contact
+    for contact in own {
+      let contact = shared.isEmpty ? contact : self.contact(contact.address) ?? contact
       body(contact, contact.peer.flatMap(find))
     }
     for (index, each) in shared.enumerated() {
@@ -239,9 +239,9 @@ extension ContactSnapshot {
   }
 
   /// The local users who see this user's presence (`from`, `both`).
-  public var subscribers: [UserID] { adding(ownSubscribers) }
+  public var subscribers: [UserID] { adding(own.subscribers) }
   /// The local users whose presence this user sees (`to`, `both`).
-  public var subscriptions: [UserID] { adding(ownSubscriptions) }
+  public var subscriptions: [UserID] { adding(own.subscriptions) }
 
   private func adding(_ own: [UserID]) -> [UserID] {
     if shared.isEmpty { return own }

@@ -1,0 +1,94 @@
+import Addresses
+
+/// A user's own roster items by address, and who of them presences go to and come from.
+///
+/// A change copies a part of the table, not all of it: the items that have changed last are kept beside the others, and
+/// are merged into them when they are as many as the square root of these.
+struct ContactTable: Sendable {
+  private var merged: [BareJID: Contact]
+  /// The items as they have changed since the last merge; `nil` is a removed one.
+  private(set) var changed: [BareJID: Contact?] = [:]
+  /// The local users who see the user's presence (`from`, `both`).
+  private(set) var subscribers: [UserID] = []
+  /// The local users whose presence the user sees (`to`, `both`).
+  private(set) var subscriptions: [UserID] = []
+  /// The same for contacts who are no local users.
+  private(set) var remoteSubscribers: [BareJID] = []
+  private(set) var remoteSubscriptions: [BareJID] = []
+
+  init(_ contacts: [BareJID: Contact]) {
+    merged = contacts
+    for contact in contacts.values { list(contact) }
+  }
+
+  subscript(_ address: BareJID) -> Contact? {
+    if let change = changed[address] { return change }
+    return merged[address]
+  }
+
+  /// Replaces an item; `nil` removes it.
+  mutating func set(_ contact: Contact?, at address: BareJID) {
+    let before = self[address]
+    if before?.peer != contact?.peer || before?.subscription.from != contact?.subscription.from
+      || before?.subscription.to != contact?.subscription.to
+    {
+      if let before { unlist(before) }
+      if let contact { list(contact) }
+    }
+    changed.updateValue(contact, forKey: address)
+    guard changed.count * changed.count >= merged.count else { return }
+    for (address, contact) in changed { merged[address] = contact }
+    changed = [:]
+  }
+
+  private mutating func list(_ contact: Contact) {
+    guard let peer = contact.peer else {
+      if contact.subscription.from { remoteSubscribers.append(contact.address) }
+      if contact.subscription.to { remoteSubscriptions.append(contact.address) }
+      return
+    }
+    if contact.subscription.from { subscribers.append(peer) }
+    if contact.subscription.to { subscriptions.append(peer) }
+  }
+
+  private mutating func unlist(_ contact: Contact) {
+    guard let peer = contact.peer else {
+      if contact.subscription.from { Self.remove(contact.address, from: &remoteSubscribers) }
+      if contact.subscription.to { Self.remove(contact.address, from: &remoteSubscriptions) }
+      return
+    }
+    if contact.subscription.from { Self.remove(peer, from: &subscribers) }
+    if contact.subscription.to { Self.remove(peer, from: &subscriptions) }
+  }
+
+  private static func remove<Value: Equatable>(_ value: Value, from values: inout [Value]) {
+    if let index = values.firstIndex(of: value) { values.remove(at: index) }
+  }
+}
+
+extension ContactTable: Sequence {
+  /// The items in no order.
+  struct Iterator: IteratorProtocol {
+    private let overridden: [BareJID: Contact?]
+    private var merged: Dictionary<BareJID, Contact>.Values.Iterator
+    private var changed: Dictionary<BareJID, Contact?>.Values.Iterator
+
+    fileprivate init(_ merged: [BareJID: Contact], _ changed: [BareJID: Contact?]) {
+      overridden = changed
+      self.merged = merged.values.makeIterator()
+      self.changed = changed.values.makeIterator()
+    }
+
+    mutating func next() -> Contact? {
+      while let contact = merged.next() {
+        if overridden.isEmpty || overridden.index(forKey: contact.address) == nil { return contact }
+      }
+      while let change = changed.next() {
+        if let change { return change }
+      }
+      return nil
+    }
+  }
+
+  func makeIterator() -> Iterator { Iterator(merged, changed) }
+}
