@@ -151,6 +151,9 @@ public enum Limits {
 
   // Contacts. At the bound: `policy-violation`; other servers allow about as many.
   public static let contactsMax = 10_000
+  /// Octets of addresses, names and groups of a roster, which clients get as one answer: 200 for each of the most contacts.
+  /// Beyond it `roster-too-large`; a roster from before that is larger can shrink.
+  public static let rosterBytesMax = 2_097_152
   public static let groupsPerContactMax = 32
   public static let groupBytesMax = 1_023
   public static let blocksMax = 1_000

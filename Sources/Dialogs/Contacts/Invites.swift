@@ -172,8 +172,8 @@ extension Judge {
     guard let host = try host(of: token, at: address, for: post.author) else {
       return try subscription(post, .subscribe, to: address, stanza: stanza)
     }
-    try writer.setUsed(host.invite)
     try link(post, address, name: nil, groups: nil, mutual: true)
+    try writer.setUsed(host.invite)
   }
 
   private mutating func host(

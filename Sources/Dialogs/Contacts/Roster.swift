@@ -26,6 +26,7 @@ extension Judge {
     contact.groups = groups.filter { !sharing.contains($0) || contact.groups.contains($0) }
     contact.subscription = (subscription ?? before).listed
     if !contact.subscription.pendingIn { contact.request = nil }
+    try checkRosterSize(with: contact)
     let isEmpty =
       !sharing.isEmpty && contact.name == nil && contact.groups.isEmpty && contact.subscription == .none.listed
     try record(
@@ -95,9 +96,7 @@ extension Judge {
       if isOwners { contact.peer = peer }
       return contact
     }
-    if creating, try writer.ownContacts(of: owner.id).count >= Limits.contactsMax {
-      throw Problem(.tooLarge, "roster-full", "A roster has at most \(Limits.contactsMax) contacts.")
-    }
+    if creating, try rosterSize(of: owner.id).contacts >= Limits.contactsMax { throw Problem.rosterFull }
     return Contact(owner: owner.id, address: address, peer: peer, subscription: .none, version: .zero)
   }
 
@@ -115,11 +114,15 @@ extension Judge {
     let position = nextPosition()
     let change = change.at(position)
     let contact = change.contact
-    if change.removed || contact.subscription.isBlank {
+    let isGone = change.removed || contact.subscription.isBlank
+    let size = try rosterSizes[owner.id]?.replacing(
+      writer.ownContact(of: owner.id, contact.address), by: isGone ? nil : contact)
+    if isGone {
       try writer.remove(contact, version: position)
     } else {
       try writer.put(contact)
     }
+    if let size { rosterSizes[owner.id] = size }
     let peer = try peer(contact, of: owner)
     let sharing = try peer.map { try writer.contactGroupNames(owner.id, with: $0) } ?? []
     let shown = peer.map { change.shared(by: sharing, as: $0) } ?? change
@@ -204,6 +207,7 @@ extension Judge {
     let wasVoid = stored.map { $0.peer != contact.peer } ?? false
     if outcome.state != before || wasVoid {
       contact.subscription = outcome.state
+      try checkRosterSize(with: contact)
       if !outcome.state.pendingIn { contact.request = nil }
       try record(ContactChange(contact: contact, push: outcome.push || wasVoid), of: owner, by: post)
     }
@@ -268,6 +272,7 @@ extension Judge {
     if let name, contact.name != name || !contact.subscription.isInRoster {
       contact.name = name
       contact.subscription = contact.subscription.listed
+      try checkRosterSize(with: contact)
       try record(ContactChange(contact: contact, push: true), of: post.author, by: post)
     }
     // Approve (or pre-approve) the other direction first: an answer to a request then completes both subscriptions at
@@ -292,6 +297,7 @@ extension Judge {
       contact.name = name
       contact.groups = groups ?? contact.groups
       contact.subscription = contact.subscription.listed
+      try checkRosterSize(with: contact)
       try record(ContactChange(contact: contact, push: true), of: owner, by: post)
       return settle(post)
     }
@@ -302,6 +308,7 @@ extension Judge {
         .foreign, "contact-elsewhere",
         "The roster of \(address) is another server's. Add each of the two to the other's.", field: "contact")
     }
+    var changes: [(one: Party, contact: Contact, before: Subscription)] = []
     for (one, other, name, groups) in [
       (owner, peer, name, groups), (peer, owner, nil, nil as [String]?),
     ] {
@@ -311,8 +318,12 @@ extension Judge {
       if let groups { contact.groups = groups }
       contact.subscription = Subscription.both.listed
       contact.request = nil
+      try checkRosterSize(with: contact)
+      changes.append((one, contact, before))
+    }
+    for (one, contact, before) in changes {
       try record(ContactChange(contact: contact, push: true), of: one, by: post)
-      try showPresence(of: one, to: other.address, before: before.from, after: true)
+      try showPresence(of: one, to: contact.address, before: before.from, after: true)
     }
     settle(post)
   }
@@ -367,6 +378,7 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.isRepeat = contact == before
     guard !receipt.isRepeat else { return settle(post, receipt) }
+    try checkRosterSize(with: contact)
     try record(ContactChange(contact: contact, push: true), of: post.author, by: post)
     try showPresence(
       of: post.author, to: contact.address, before: before.subscription.from, after: contact.subscription.from)

@@ -48,6 +48,7 @@ struct Judge {
   var sharedContacts: [Int64: SharedContacts?] = [:]
   var forwardedReports = ForwardedReportCounts()
   private var blocks: [UserID: [BlockPattern]] = [:]
+  var rosterSizes: [UserID: RosterSize] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
   private var dirty: [DialogState] = []
@@ -185,6 +186,7 @@ struct Judge {
     effects = []
     users = [:]
     blocks = [:]
+    rosterSizes = [:]
     preferences = [:]
     dialogs = [:]
     dirty = []
@@ -203,6 +205,7 @@ struct Judge {
   mutating func take() -> [Effect] {
     if users.count > Limits.cachedUsersMax { users = [:] }
     if blocks.count > Limits.cachedUsersMax { blocks = [:] }
+    if rosterSizes.count > Limits.cachedUsersMax { rosterSizes = [:] }
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()

@@ -1,0 +1,63 @@
+import Addresses
+
+/// How much a user's roster holds. The judge keeps it, so that no change reads the roster.
+struct RosterSize: Hashable, Sendable {
+  /// The items that the roster shows. Requests do not count: others make them.
+  private(set) var contacts = 0
+  /// The octets of these items (`Contact.rosterBytes`).
+  private(set) var bytes = 0
+
+  /// Returns the size after an item has changed; `nil` is none.
+  func replacing(_ before: Contact?, by after: Contact?) -> RosterSize {
+    var size = self
+    if let before, before.subscription.isInRoster {
+      size.contacts -= 1
+      size.bytes -= before.rosterBytes
+    }
+    if let after, after.subscription.isInRoster {
+      size.contacts += 1
+      size.bytes += after.rosterBytes
+    }
+    return size
+  }
+
+  /// Checks that a roster that has grown is within the bounds. One that was beyond them before may shrink.
+  func check(grownFrom before: RosterSize) throws(Problem) {
+    if contacts > Limits.contactsMax, contacts > before.contacts { throw .rosterFull }
+    if bytes > Limits.rosterBytesMax, bytes > before.bytes { throw .rosterTooLarge }
+  }
+}
+
+extension Contact {
+  /// What the item adds to the roster that clients get: address, name, and groups with their tags (`<group></group>`). The
+  /// rest of an item is short.
+  var rosterBytes: Int {
+    groups.reduce(address.description.utf8.count + (name?.utf8.count ?? 0)) { $0 + $1.utf8.count + 15 }
+  }
+}
+
+extension Judge {
+  /// Returns the size of a roster, which is read once and then kept.
+  mutating func rosterSize(of owner: UserID) throws -> RosterSize {
+    if let known = rosterSizes[owner] { return known }
+    var size = RosterSize()
+    for contact in try writer.ownContacts(of: owner) { size = size.replacing(nil, by: contact) }
+    rosterSizes[owner] = size
+    return size
+  }
+
+  /// Checks that a roster has room for an item as it will be. Nothing of the change has been written yet.
+  mutating func checkRosterSize(with contact: Contact) throws {
+    let before = try rosterSize(of: contact.owner)
+    let stored = try writer.ownContact(of: contact.owner, contact.address)
+    try before.replacing(stored, by: contact).check(grownFrom: before)
+  }
+}
+
+extension Problem {
+  static let rosterFull = Problem(
+    .tooLarge, "roster-full", "A roster has at most \(Limits.contactsMax) contacts.")
+  static let rosterTooLarge = Problem(
+    .tooLarge, "roster-too-large",
+    "The addresses, names and groups of a roster have at most \(Limits.rosterBytesMax) bytes together.")
+}

@@ -1,0 +1,136 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import Testing
+
+@testable import Dialogs
+
+/// The bounds of a roster, and what a change of a large one costs.
+@Suite struct RosterSizeTests {
+  private func code(_ body: () async throws -> Void) async -> String? {
+    do {
+      try await body()
+      return nil
+    } catch { return (error as? Problem)?.code ?? "\(error)" }
+  }
+
+  /// The most and the longest groups that a contact can have.
+  private let groups = (0..<Limits.groupsPerContactMax).map { number in
+    let prefix = "\(number) "
+    return prefix + String(repeating: "x", count: Limits.groupBytesMax - prefix.utf8.count)
+  }
+  private var groupsBytes: Int { Limits.groupsPerContactMax * (Limits.groupBytesMax + 15) }
+
+  private func address(_ number: Int) throws -> BareJID { try BareJID("c\(1_000_000 + number)@elsewhere.example") }
+  private func addressBytes() throws -> Int { try address(0).description.utf8.count }
+
+  /// Stores contacts without a rule being asked, as an older release has.
+  private func store(_ count: Int, of owner: Party, groups: [String] = [], in stage: Stage) async throws {
+    let addresses = try (0..<count).map { try address($0) }
+    try await stage.parley.work { writer in
+      for address in addresses {
+        try writer.put(
+          Contact(
+            owner: owner.id, address: address, peer: nil, groups: groups, subscription: Subscription.none.listed,
+            version: .zero))
+      }
+    }
+  }
+
+  private func set(_ number: Int, _ groups: [String], of owner: Party, in stage: Stage) async throws {
+    try await stage.parley.post(.contact(address: address(number), name: nil, groups: groups), by: owner)
+  }
+
+  @Test func namesAndGroupsAreBoundedTogether() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let fitting = try Limits.rosterBytesMax / (groupsBytes + addressBytes())
+    for number in 0..<fitting { try await set(number, groups, of: romeo, in: stage) }
+    #expect(await code { try await set(fitting, groups, of: romeo, in: stage) } == "roster-too-large")
+    #expect(try await stage.parley.read { try $0.contacts(of: romeo.id).count } == fitting)
+    // A changed item counts by the difference.
+    try await set(0, groups, of: romeo, in: stage)
+    try await set(0, [], of: romeo, in: stage)
+    try await set(fitting, groups, of: romeo, in: stage)
+    #expect(await code { try await set(0, groups, of: romeo, in: stage) } == "roster-too-large")
+    try await stage.parley.post(.removeContact(address(1)), by: romeo)
+    try await set(0, groups, of: romeo, in: stage)
+    // The rosters of others are their own.
+    let juliet = try await stage.user("juliet")
+    try await set(0, groups, of: juliet, in: stage)
+  }
+
+  @Test func aLargerRosterFromBeforeShrinks() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let count = try Limits.rosterBytesMax / (groupsBytes + addressBytes()) + 3
+    try await store(count, of: romeo, groups: groups, in: stage)
+    #expect(await code { try await set(count, [], of: romeo, in: stage) } == "roster-too-large")
+    let longer = try address(0)
+    #expect(
+      await code { try await stage.parley.post(.contact(address: longer, name: "x", groups: groups), by: romeo) }
+        == "roster-too-large")
+    // What changes no name and no group is as before, and so is what others do.
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: nil), by: juliet)
+    try await set(0, groups, of: romeo, in: stage)
+    try await set(0, Array(groups.dropLast()), of: romeo, in: stage)
+    try await stage.parley.post(.removeContact(address(1)), by: romeo)
+  }
+
+  /// Those of operators and imports, too.
+  @Test func everyWayIntoARosterIsBounded() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    // The request is there first: to accept it makes an item.
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: nil), by: juliet)
+    try await store(Limits.contactsMax, of: romeo, in: stage)
+    let other = try address(Limits.contactsMax)
+    let imported = ImportedContact(address: other, name: nil, groups: [], subscription: .none)
+    let intents: [Intent] = [
+      .contact(address: other, name: nil, groups: []), .contact(address: juliet.address, name: nil, groups: []),
+      .subscription(.subscribe, to: juliet.address, stanza: nil),
+      .subscription(.subscribed, to: juliet.address, stanza: nil), .befriend(juliet.address, name: "Juliet"),
+      .befriend(juliet.address, name: nil), .link(other, name: nil, groups: nil, mutual: false),
+      .link(juliet.address, name: nil, groups: nil, mutual: true), .imported(.contact(imported)),
+    ]
+    for intent in intents {
+      #expect(await code { try await stage.parley.post(intent, by: romeo) } == "roster-full", "\(intent)")
+    }
+    // Neither of the two rosters has changed.
+    #expect(
+      await code {
+        try await stage.parley.post(.link(romeo.address, name: nil, groups: nil, mutual: true), by: juliet)
+      } == "roster-full")
+    #expect(
+      try await stage.parley.read { try $0.contacts(of: juliet.id).map(\.subscription) } == [.nonePendingOut])
+    try await stage.parley.post(.removeContact(address(0)), by: romeo)
+    try await stage.parley.post(.subscription(.subscribed, to: juliet.address, stanza: nil), by: romeo)
+  }
+
+  /// Requests are made by others: they leave the room for contacts as it is.
+  @Test func requestsDoNotCount() {
+    let contact = Contact(
+      owner: UserID(1), address: BareJID(parsing: "a@b.example")!, peer: nil, name: "Name", groups: ["g"],
+      subscription: .nonePendingIn, version: .zero)
+    let none = RosterSize()
+    #expect(none.replacing(nil, by: contact) == none)
+    var accepted = contact
+    accepted.subscription = .from
+    let size = none.replacing(contact, by: accepted)
+    #expect(size.contacts == 1 && size.bytes == 11 + 4 + 1 + 15)
+    #expect(size.replacing(accepted, by: nil) == none)
+  }
+
+  /// The roster is read for its size once: nothing that is written past the rules is noticed afterwards.
+  @Test func aChangeDoesNotReadTheRoster() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    try await set(Limits.contactsMax, [], of: romeo, in: stage)
+    try await store(Limits.contactsMax, of: romeo, in: stage)
+    try await set(Limits.contactsMax + 1, [], of: romeo, in: stage)
+    // A failed batch may have changed it.
+    stage.store.failNext(1)
+    #expect(await code { try await set(Limits.contactsMax + 2, [], of: romeo, in: stage) } != nil)
+    #expect(await code { try await set(Limits.contactsMax + 2, [], of: romeo, in: stage) } == "roster-full")
+  }
+}
