@@ -154,6 +154,9 @@ public enum Limits {
   /// Octets of addresses, names and groups of a roster, which clients get as one answer: 200 for each of the most contacts.
   /// Beyond it `roster-too-large`; a roster from before that is larger can shrink.
   public static let rosterBytesMax = 2_097_152
+  /// Removed contacts that are stored, so that a client learns of the removals since its version of the roster. Up to twice
+  /// as many are; a client with an older version gets the whole roster.
+  public static let removedContactsMax = 1_000
   public static let groupsPerContactMax = 32
   public static let groupBytesMax = 1_023
   public static let blocksMax = 1_000

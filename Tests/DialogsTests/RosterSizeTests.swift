@@ -133,4 +133,38 @@ import Testing
     #expect(await code { try await set(Limits.contactsMax + 2, [], of: romeo, in: stage) } != nil)
     #expect(await code { try await set(Limits.contactsMax + 2, [], of: romeo, in: stage) } == "roster-full")
   }
+
+  // MARK: Removed contacts
+
+  @Test func theLastRemovedContactsAreStored() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let most = 2 * Limits.removedContactsMax
+    try await store(most + 1, of: romeo, in: stage)
+    try await set(most + 1, [], of: romeo, in: stage)
+    let addresses = try (0...most).map { try address($0) }
+    for address in addresses.dropLast() {
+      while !stage.parley.submit(Post(author: romeo, intent: .removeContact(address), completion: .none)) {
+        // The queue is full: a post that waits is behind those in it.
+        _ = try? await stage.parley.post(.confirm(.zero), by: romeo)
+      }
+    }
+    try await stage.parley.post(.confirm(.zero), by: romeo)
+    #expect(try await stage.parley.read { try $0.removedContactCount(of: romeo.id) } == most)
+    #expect(try await changes(since: .zero, of: romeo, in: stage) == most + 1)
+    let before = try await stage.parley.read { try $0.rosterVersion(of: romeo.id) }
+    try await stage.parley.post(.removeContact(addresses[most]), by: romeo)
+    #expect(try await stage.parley.read { try $0.removedContactCount(of: romeo.id) } == Limits.removedContactsMax)
+    #expect(try await stage.parley.read { try $0.rosterVersion(of: romeo.id) } > before)
+    // A client that knows an old version gets the whole roster, one with a newer version the removals since.
+    #expect(try await changes(since: .zero, of: romeo, in: stage) == nil)
+    #expect(try await changes(since: before, of: romeo, in: stage) == 1)
+    #expect(try await changes(since: before, of: romeo, in: stage, limit: 0) == nil)
+  }
+
+  private func changes(
+    since version: Position, of owner: Party, in stage: Stage, limit: Int = Limits.contactsMax
+  ) async throws -> Int? {
+    try await stage.parley.read { try $0.contactChanges(of: owner.id, after: version, limit: limit)?.count }
+  }
 }

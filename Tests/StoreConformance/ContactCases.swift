@@ -54,7 +54,7 @@ extension StoreConformance {
       // The request is withdrawn: nothing was ever shown.
       try scene.write { try $0.remove(contact(scene, scene.juliet, .none, 5), version: Position(5)) }
       try scene.read { reader in
-        try equal(try reader.ownContactChanges(of: scene.romeo.id, after: .zero).map(\.push), [false])
+        try equal(try reader.ownContactChanges(of: scene.romeo.id, after: .zero, limit: 9).map(\.push), [false])
         try equal(try reader.contacts(of: scene.romeo.id), [])
         try equal(try reader.rosterVersion(of: scene.romeo.id), Position(5))
       }
@@ -69,14 +69,33 @@ extension StoreConformance {
       try scene.read { reader in
         try equal(try changes(reader, after: 4, scene), ["juliet removed 6"])
         // A client that has seen the removal gets no push.
-        try equal(try reader.ownContactChanges(of: scene.romeo.id, after: Position(5)).map(\.push), [false])
+        try equal(try reader.ownContactChanges(of: scene.romeo.id, after: Position(5), limit: 9).map(\.push), [false])
         try equal(
           try reader.contact(of: scene.romeo.id, scene.juliet.address)?.subscription, .nonePendingIn)
       }
     },
     Case(name: "a roster that never had an item has version zero") { scene in
       try equal(try scene.read { try $0.rosterVersion(of: scene.romeo.id) }, .zero)
-      try equal(try scene.read { try $0.ownContactChanges(of: scene.romeo.id, after: .zero).count }, 0)
+      try equal(try scene.read { try $0.ownContactChanges(of: scene.romeo.id, after: .zero, limit: 9).count }, 0)
+    },
+    Case(name: "the removed items that were left first are deleted") { scene in
+      let people = [scene.juliet, scene.nurse]
+      try scene.write { writer in
+        for (index, person) in people.enumerated() {
+          let item = contact(scene, person, .both, Int64(index + 4))
+          try writer.put(item)
+          try writer.remove(item, version: Position(Int64(index + 6)))
+        }
+      }
+      try equal(try scene.read { try $0.removedContactCount(of: scene.romeo.id) }, 2)
+      try equal(
+        try scene.read {
+          try $0.ownContactChanges(of: scene.romeo.id, after: .zero, limit: 1).map(\.contact.version)
+        }, [Position(6)])
+      try equal(try scene.write { try $0.deleteRemovedContacts(of: scene.juliet.id, oldest: 1) }, nil)
+      try equal(try scene.write { try $0.deleteRemovedContacts(of: scene.romeo.id, oldest: 1) }, Position(6))
+      try equal(try scene.read { try changes($0, after: 0, scene) }, ["nurse removed 7"])
+      try equal(try scene.read { try $0.removedContactCount(of: scene.romeo.id) }, 1)
     },
     Case(name: "a block list is kept in its order and replaced whole") { scene in
       let patterns = try ["b@x.example/r \u{e9}", "a@x.example", "x.example", "x.example/z"].map {
@@ -104,7 +123,7 @@ extension StoreConformance {
   }
 
   private static func changes(_ reader: any StoreReader, after: Int64, _ scene: Scene) throws -> [String] {
-    try reader.ownContactChanges(of: scene.romeo.id, after: Position(after)).map { change in
+    try reader.ownContactChanges(of: scene.romeo.id, after: Position(after), limit: 9).map { change in
       let how = change.removed ? "removed" : change.push ? "shown" : "hidden"
       try require(how == "hidden" || change.push, "\(how) and not to be pushed")
       return "\(change.contact.address.local ?? "") \(how) \(change.contact.version.number)"

@@ -94,7 +94,7 @@ extension ContactGroupLink: Record {
 }
 
 /// The position of the last change of a user's shared contacts: the part that contact groups have in the roster's
-/// version (RFC 6121 2.6). It outlasts the membership.
+/// version (RFC 6121 2.6). It outlasts the membership. The last removed item that is no longer stored counts as one.
 struct SharedContactsVersion: Hashable, Sendable {
   let user: UserID
   let version: Position
@@ -304,11 +304,15 @@ extension StoreReader {
     max(try ownRosterVersion(of: owner), try sharedContactsVersion(of: owner))
   }
 
-  /// Returns the changes of the roster after a version, as `ownContactChanges`; `nil` if shared contacts have changed
-  /// since: then only the whole roster tells them.
-  public func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange]? {
+  /// Returns the changes of the roster after a version, as `ownContactChanges`; `nil` if the whole roster must be read
+  /// instead: shared contacts have changed since, removed ones are no longer stored, or there are more than `limit` changes.
+  public func contactChanges(
+    of owner: UserID, after version: Position, limit: Int = Limits.contactsMax
+  ) throws -> [ContactChange]? {
     if try sharedContactsVersion(of: owner) > version { return nil }
-    return try ownContactChanges(of: owner, after: version).map { change in
+    let changes = try ownContactChanges(of: owner, after: version, limit: limit + 1)
+    if changes.count > limit { return nil }
+    return try changes.map { change in
       guard let peer = try change.contact.peer ?? user(change.contact.address)?.id else { return change }
       return change.shared(by: try contactGroupNames(owner, with: peer), as: peer)
     }

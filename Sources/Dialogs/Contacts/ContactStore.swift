@@ -5,11 +5,13 @@ public import Addresses
 public protocol ContactReader {
   func ownContact(of owner: UserID, _ address: BareJID) throws -> Contact?
   func ownContacts(of owner: UserID) throws -> [Contact]
-  /// Returns the items changed after `version`, removed ones included, by version ascending; `push` is true if the
-  /// roster shows the item.
-  func ownContactChanges(of owner: UserID, after version: Position) throws -> [ContactChange]
+  /// Returns the items changed after `version`, removed ones included, by version ascending, at most `limit`; `push` is
+  /// true if the roster shows the item.
+  func ownContactChanges(of owner: UserID, after version: Position, limit: Int) throws -> [ContactChange]
   /// Returns the highest version of any item, removed ones included; `.zero` if there is none yet.
   func ownRosterVersion(of owner: UserID) throws -> Position
+  /// Returns how many removed items are stored.
+  func removedContactCount(of owner: UserID) throws -> Int
   func blocks(of owner: UserID) throws -> [BlockPattern]
 }
 
@@ -18,5 +20,7 @@ public protocol ContactWriter {
   func put(_ contact: Contact) throws
   /// Removes a contact, leaving a tombstone with this version for roster versioning.
   func remove(_ contact: Contact, version: Position) throws
+  /// Deletes the tombstones that were left first, at least one; returns the version of the last of them.
+  func deleteRemovedContacts(of owner: UserID, oldest count: Int) throws -> Position?
   func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws
 }

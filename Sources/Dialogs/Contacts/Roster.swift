@@ -115,14 +115,18 @@ extension Judge {
     let change = change.at(position)
     let contact = change.contact
     let isGone = change.removed || contact.subscription.isBlank
-    let size = try rosterSizes[owner.id]?.replacing(
+    var size = try rosterSizes[owner.id]?.replacing(
       writer.ownContact(of: owner.id, contact.address), by: isGone ? nil : contact)
     if isGone {
       try writer.remove(contact, version: position)
+      size?.removed += 1
     } else {
       try writer.put(contact)
     }
-    if let size { rosterSizes[owner.id] = size }
+    if var size {
+      try deleteRemoved(&size, of: owner.id)
+      rosterSizes[owner.id] = size
+    }
     let peer = try peer(contact, of: owner)
     let sharing = try peer.map { try writer.contactGroupNames(owner.id, with: $0) } ?? []
     let shown = peer.map { change.shared(by: sharing, as: $0) } ?? change

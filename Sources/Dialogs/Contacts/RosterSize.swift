@@ -6,6 +6,8 @@ struct RosterSize: Hashable, Sendable {
   private(set) var contacts = 0
   /// The octets of these items (`Contact.rosterBytes`).
   private(set) var bytes = 0
+  /// The removed items that are stored, or more: those that were added again since this was counted.
+  var removed = 0
 
   /// Returns the size after an item has changed; `nil` is none.
   func replacing(_ before: Contact?, by after: Contact?) -> RosterSize {
@@ -42,6 +44,7 @@ extension Judge {
     if let known = rosterSizes[owner] { return known }
     var size = RosterSize()
     for contact in try writer.ownContacts(of: owner) { size = size.replacing(nil, by: contact) }
+    size.removed = try writer.removedContactCount(of: owner)
     rosterSizes[owner] = size
     return size
   }
@@ -51,6 +54,20 @@ extension Judge {
     let before = try rosterSize(of: contact.owner)
     let stored = try writer.ownContact(of: contact.owner, contact.address)
     try before.replacing(stored, by: contact).check(grownFrom: before)
+  }
+
+  /// Deletes the oldest removed items once there are twice as many as are kept, so that it is done seldom. A client whose
+  /// version of the roster is older gets the whole.
+  func deleteRemoved(_ size: inout RosterSize, of owner: UserID) throws {
+    guard size.removed > 2 * Limits.removedContactsMax else { return }
+    let count = try writer.removedContactCount(of: owner)
+    size.removed = count
+    let excess = min(count - Limits.removedContactsMax, 2 * Limits.removedContactsMax)
+    guard excess > 0, let last = try writer.deleteRemovedContacts(of: owner, oldest: excess) else { return }
+    size.removed -= excess
+    // It has the same meaning as a change of shared contacts, which only the whole roster shows.
+    let known = try writer.record(SharedContactsVersion.self, .equal(.user, owner))?.version ?? .zero
+    try writer.put(SharedContactsVersion(user: owner, version: max(known, last)))
   }
 }
 

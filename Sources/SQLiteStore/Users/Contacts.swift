@@ -15,8 +15,8 @@ extension Reader {
     try connection(.contacts, owner).all(Self.contact)
   }
 
-  func ownContactChanges(of owner: UserID, after version: Position) throws -> [ContactChange] {
-    try connection(.contactChanges, owner, version).all { row in
+  func ownContactChanges(of owner: UserID, after version: Position, limit: Int) throws -> [ContactChange] {
+    try connection(.contactChanges, owner, version, limit).all { row in
       let contact = try Self.contact(row)
       let isRemoved = row.int(8) != 0
       if !isRemoved && contact.subscription.isInRoster { return ContactChange(contact: contact, push: true) }
@@ -27,6 +27,10 @@ extension Reader {
 
   func ownRosterVersion(of owner: UserID) throws -> Position {
     try connection(.rosterVersion, owner).first { Position($0.int(0)) } ?? .zero
+  }
+
+  func removedContactCount(of owner: UserID) throws -> Int {
+    try connection(.removedContactCount, owner).first { Int($0.int(0)) } ?? 0
   }
 
   private static func contact(_ row: Prepared) throws -> Contact {
@@ -72,6 +76,12 @@ extension Writer {
     ).bind(request, version, isRemoved, left ? version.number : 0, shows, Subscription.none.listed.rawValue).run()
   }
 
+  func deleteRemovedContacts(of owner: UserID, oldest count: Int) throws -> Position? {
+    let last = try connection(.removedVersion, owner, count - 1).first { Position($0.int(0)) }
+    if let last { try connection(.deleteRemoved, owner, last).run() }
+    return last
+  }
+
   func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws {
     try connection(.deleteBlocks, owner).run()
     for (rank, pattern) in patterns.enumerated() {
@@ -87,7 +97,13 @@ extension Query {
   fileprivate static let contacts = Query(
     "SELECT \(columns) FROM contacts WHERE owner = ?1 AND removed = 0 ORDER BY address")
   fileprivate static let contactChanges = Query(
-    "SELECT \(columns) FROM contacts WHERE owner = ?1 AND version > ?2 ORDER BY version")
+    "SELECT \(columns) FROM contacts WHERE owner = ?1 AND version > ?2 ORDER BY version LIMIT ?3")
+  fileprivate static let removedContactCount = Query(
+    "SELECT count(*) FROM contacts WHERE owner = ?1 AND removed = 1")
+  fileprivate static let removedVersion = Query(
+    "SELECT version FROM contacts WHERE owner = ?1 AND removed = 1 ORDER BY version LIMIT 1 OFFSET ?2")
+  fileprivate static let deleteRemoved = Query(
+    "DELETE FROM contacts WHERE owner = ?1 AND removed = 1 AND version <= ?2")
   fileprivate static let rosterVersion = Query(
     "SELECT coalesce(max(version), 0) FROM contacts WHERE owner = ?1")
   /// ?10 is the version at which the item leaves the roster by removal; an item that was shown and no longer is has

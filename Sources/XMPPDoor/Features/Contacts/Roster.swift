@@ -53,13 +53,14 @@ struct Roster: Feature {
       // send an older one behind it.
       turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = false }
       let owner = turn.party.id
+      // The whole roster takes less than more changes than it has items (2.6.3).
+      let limit = contactSnapshot.contacts.count
       turn.fetch { reader in
-        (try reader.rosterVersion(of: owner), try reader.contactChanges(of: owner, after: known))
+        (try reader.rosterVersion(of: owner), try reader.contactChanges(of: owner, after: known, limit: limit))
       } reply: { (snapshot) throws(StanzaError) in
         let (version, changes) = snapshot
         let contactSnapshot = try interest(turn)
-        guard contactSnapshot.rosterVersion == version, let changes,
-          changes.count <= contactSnapshot.contacts.count, changes.allSatisfy(isTellable)
+        guard contactSnapshot.rosterVersion == version, let changes, changes.allSatisfy(isTellable)
         else { return replyWhole(turn, contactSnapshot) }
         turn.reply()
         for change in changes { sendPush(change, to: turn.session) }
