@@ -21,7 +21,7 @@ extension Judge {
       throw Problem.unprivileged
     }
     if case .signal(_, .user(let address, _)) = post.intent,
-      try blockList(of: user.party.id).contains(where: { $0.matches(JID(address)) })
+      try blockList(of: user.party.id).blocks(JID(address))
     {
       throw Problem(.blocked, "you-block-this-user", "The user has blocked this address.")
     }

@@ -81,7 +81,7 @@ public final class ContactSnapshot: Sendable {
   let own: ContactTable
   /// The contact groups whose members the user sees.
   let shared: [SharedContacts]
-  public let blocks: [BlockPattern]
+  private let blockList: BlockList
   /// The highest contact version, removals and contact groups included: the roster's `ver`.
   public let rosterVersion: Position
   /// The user's setting (`UserSettings.messagesFrom`).
@@ -89,15 +89,22 @@ public final class ContactSnapshot: Sendable {
   /// The roster as a door encodes it; filled once, dropped with the snapshot.
   public let forms = FormSlot()
 
+  public var blocks: [BlockPattern] { blockList.patterns }
+  /// The contacts who are no local users and see this user's presence: it is sent to their server, if there is a link to
+  /// it.
+  public var remoteSubscribers: [BareJID] { own.remoteSubscribers }
+  /// Those whose presence this user sees: it is requested from their server, likewise.
+  public var remoteSubscriptions: [BareJID] { own.remoteSubscriptions }
+
   private init(
-    user: User, own: ContactTable, shared: [SharedContacts], blocks: [BlockPattern], rosterVersion: Position,
+    user: User, own: ContactTable, shared: [SharedContacts], blockList: BlockList, rosterVersion: Position,
     messagesFrom: Visibility
   ) {
     self.messagesFrom = messagesFrom
     self.user = user
     self.own = own
     self.shared = shared
-    self.blocks = blocks
+    self.blockList = blockList
     self.rosterVersion = rosterVersion
   }
 
@@ -106,7 +113,7 @@ public final class ContactSnapshot: Sendable {
     rosterVersion: Position, messagesFrom: Visibility
   ) {
     self.init(
-      user: user, own: ContactTable(own), shared: shared, blocks: blocks, rosterVersion: rosterVersion,
+      user: user, own: ContactTable(own), shared: shared, blockList: BlockList(blocks), rosterVersion: rosterVersion,
       messagesFrom: messagesFrom)
   }
 
@@ -131,20 +138,15 @@ public final class ContactSnapshot: Sendable {
   /// Returns the snapshot with some parts replaced.
   func with(
     user: User? = nil, own: ContactTable? = nil, shared: [SharedContacts]? = nil,
-    blocks: [BlockPattern]? = nil, rosterVersion: Position? = nil, messagesFrom: Visibility? = nil
+    blockList: BlockList? = nil, rosterVersion: Position? = nil, messagesFrom: Visibility? = nil
   ) -> ContactSnapshot {
     ContactSnapshot(
-      user: user ?? self.user, own: own ?? self.own, shared: shared ?? self.shared, blocks: blocks ?? self.blocks,
+      user: user ?? self.user, own: own ?? self.own, shared: shared ?? self.shared,
+      blockList: blockList ?? self.blockList,
       rosterVersion: max(rosterVersion ?? .zero, self.rosterVersion), messagesFrom: messagesFrom ?? self.messagesFrom)
   }
 
-  /// The contacts who are no local users and see this user's presence: it is sent to their server, if there is a link to
-  /// it.
-  public var remoteSubscribers: [BareJID] { own.remoteSubscribers }
-  /// Those whose presence this user sees: it is requested from their server, likewise.
-  public var remoteSubscriptions: [BareJID] { own.remoteSubscriptions }
-
   public func blocks(_ jid: JID) -> Bool {
-    blocks.contains { $0.matches(jid) }
+    blockList.blocks(jid)
   }
 }

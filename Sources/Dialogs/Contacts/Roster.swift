@@ -396,7 +396,7 @@ extension Judge {
     if patterns.isEmpty {
       throw Problem(.malformed, "nothing-to-block", "Name at least one address to block.", field: "item")
     }
-    let before = try blockList(of: owner.id)
+    let before = try blockList(of: owner.id).patterns
     var seen = Set(before)
     let added = patterns.filter { seen.insert($0).inserted }
     if added.isEmpty { return }
@@ -410,10 +410,11 @@ extension Judge {
 
   mutating func unblock(_ post: Post, _ patterns: [BlockPattern]) throws {
     let owner = post.author
-    let before = try blockList(of: owner.id)
-    let gone = patterns.isEmpty ? before : before.filter { patterns.contains($0) }
+    let before = try blockList(of: owner.id).patterns
+    let named = Set(patterns)
+    let gone = named.isEmpty ? before : before.filter { named.contains($0) }
     if gone.isEmpty { return settle(post) }
-    let after = before.filter { !gone.contains($0) }
+    let after = named.isEmpty ? [] : before.filter { !named.contains($0) }
     try recordBlocks(after, BlockChange(act: .unblock, patterns: gone), of: owner)
     for pattern in gone { try presence(of: owner, toThoseIn: pattern, available: true) }
     settle(post)
@@ -422,12 +423,10 @@ extension Judge {
   private mutating func recordBlocks(
     _ patterns: [BlockPattern], _ change: BlockChange, of owner: Party
   ) throws {
-    try setBlockList(of: owner.id, patterns)
+    let list = BlockList(patterns)
+    try setBlockList(of: owner.id, list)
     let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition())
-    tell(
-      .contactSnapshot(owner.id) {
-        $0.with(blocks: patterns)
-      })
+    tell(.contactSnapshot(owner.id) { $0.with(blockList: list) })
     tell(.entry(entry, author: nil))
   }
 

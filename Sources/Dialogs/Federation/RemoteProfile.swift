@@ -27,7 +27,7 @@ extension Judge {
     let author = post.author
     guard author.realm.isRemote, let host = try user(client.bare, seenFrom: author.realm)?.party, !host.realm.isRemote,
       try writer.contact(of: host.id, author.address)?.subscription.to == true,
-      try !blockList(of: host.id).contains(where: { $0.matches(JID(author.address)) })
+      try !blockList(of: host.id).blocks(JID(author.address))
     else { throw Problem.unreachable }
     // What may be refused comes first.
     if let avatar = draft.avatar ?? nil { try Self.check(avatar) }

@@ -47,7 +47,7 @@ struct Judge {
   /// the batch.
   var sharedContacts: [Int64: SharedContacts?] = [:]
   var forwardedReports = ForwardedReportCounts()
-  private var blocks: [UserID: [BlockPattern]] = [:]
+  private var blocks: [UserID: BlockList] = [:]
   var rosterSizes: [UserID: RosterSize] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
@@ -490,16 +490,16 @@ struct Judge {
       host: host.id, atMost: isYoung ? Limits.addressesPerYoungAccount : Limits.addressesPerAccount, at: time)
   }
 
-  mutating func blockList(of user: UserID) throws -> [BlockPattern] {
+  mutating func blockList(of user: UserID) throws -> BlockList {
     if let known = blocks[user] { return known }
-    let found = try writer.blocks(of: user)
+    let found = BlockList(try writer.blocks(of: user))
     blocks[user] = found
     return found
   }
 
-  mutating func setBlockList(of user: UserID, _ patterns: [BlockPattern]) throws {
-    try writer.setBlocks(patterns, of: user)
-    blocks[user] = patterns
+  mutating func setBlockList(of user: UserID, _ list: BlockList) throws {
+    try writer.setBlocks(list.patterns, of: user)
+    blocks[user] = list
   }
 
   /// Returns the user's preferences; `nil` if none were set.
@@ -515,8 +515,7 @@ struct Judge {
   /// Checks blocks in both directions (XEP-0191 3.3): the blocker is told, the blocked user sees an unreachable one.
   mutating func checkBlocks(_ author: Party, resource: String?, _ peer: Party) throws {
     if author.id == peer.id { return }
-    let mine = author.realm.isRemote ? [] : try blockList(of: author.id)
-    if !mine.isEmpty, mine.contains(where: { $0.matches(JID(peer.address)) }) {
+    if !author.realm.isRemote, try blockList(of: author.id).blocks(JID(peer.address)) {
       throw Problem(.blocked, "you-block-this-user", "You have blocked this user. Unblock them to write.")
     }
     if try isBlocked(author, resource: resource, by: peer) { throw Problem.unreachable }
@@ -528,7 +527,7 @@ struct Judge {
     let theirs = try blockList(of: peer.id)
     if theirs.isEmpty { return false }
     let full = resource.flatMap { try? JID(local: author.address.local, domain: author.address.domain, resource: $0) }
-    return theirs.contains { $0.matches(full ?? JID(author.address)) }
+    return theirs.blocks(full ?? JID(author.address))
   }
 
   mutating func dialog(of a: Party, and b: Party) throws -> (state: DialogState, isNew: Bool) {

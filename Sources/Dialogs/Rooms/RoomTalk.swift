@@ -287,7 +287,7 @@ extension Judge {
     let room = state.room.name
     let (author, target) = try whisperers(post, in: state, to: nick)
     try checkWhispers(from: author, to: target, in: state.room)
-    if try blockList(of: author.party.id).contains(where: { $0.matches(target, in: room) }) {
+    if try blockList(of: author.party.id).patterns.contains(where: { $0.matches(target, in: room) }) {
       throw Problem(.blocked, "you-block-this-user", "You have blocked this occupant. Unblock them to write.")
     }
     if try shuns(target, author, resource: draft.envelope.fromResource, in: state.room) { return settle(post) }
@@ -366,7 +366,7 @@ extension Judge {
   ) throws -> Bool {
     if target.party == author.party { return false }
     if try isBlocked(author.party, resource: resource, by: target.party) { return true }
-    return try blockList(of: target.party.id).contains { $0.matches(author, in: room.name) }
+    return try blockList(of: target.party.id).patterns.contains { $0.matches(author, in: room.name) }
   }
 
   // MARK: Markers
