@@ -160,6 +160,8 @@ public enum Limits {
   public static let groupsPerContactMax = 32
   public static let groupBytesMax = 1_023
   public static let blocksMax = 1_000
+  /// Addresses of one change of a block list that are looked up in the roster; for more of them it is read once.
+  static let contactsLookedUpMax = 32
   /// Contact groups of one realm, which are all in memory; the next is refused with `too-many-contact-groups`.
   public static let contactGroupsMax = 256
   /// Members of one contact group: each who joins or leaves is told to all others, and shows them their presence. More

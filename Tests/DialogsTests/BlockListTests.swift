@@ -1,4 +1,5 @@
 import Addresses
+import DialogsFixtures
 import Testing
 
 @testable import Dialogs
@@ -25,5 +26,38 @@ import Testing
     }
     let none = BlockList([])
     #expect(none.isEmpty && !jids.contains { none.blocks($0) })
+  }
+
+  private func presences(_ session: RecordingSession) -> [Heard] {
+    session.taken().filter { heard in
+      if case .presence = heard { return true }
+      return false
+    }
+  }
+
+  /// A contact's presence changes once, by however many patterns; the contacts are read once for all of them.
+  @Test(arguments: [0, Limits.contactsLookedUpMax]) func eachContactIsShownThePresenceOnce(others: Int) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(.link(juliet.address, name: nil, groups: [], mutual: true), by: romeo)
+    let phone = try await stage.session(juliet, "phone")
+    let laptop = try await stage.session(romeo, "laptop")
+    _ = phone.taken()
+    var names = ["juliet@localhost", "juliet@localhost/phone"]
+    if others > 0 { names += ["localhost", "elsewhere.example", "localhost/phone"] }
+    names += (0..<others).map { "user\($0)@elsewhere.example" }
+    let patterns = try names.map { BlockPattern(try JID($0)) }
+    try await stage.parley.post(.block(patterns), by: romeo)
+    #expect(phone.taken() == [.presence("romeo/laptop", .offline)])
+    #expect(presences(laptop) == [])
+    try await stage.parley.post(.unblock([]), by: romeo)
+    #expect(phone.taken() == [.presence("romeo/laptop", .online)])
+    #expect(presences(laptop) == [.presence("juliet/phone", .online)])
+    #expect(try await stage.parley.read { try $0.blocks(of: romeo.id) } == [])
+    // Some of them.
+    try await stage.parley.post(.block(patterns), by: romeo)
+    _ = phone.taken()
+    try await stage.parley.post(.unblock(Array(patterns.prefix(2))), by: romeo)
+    #expect(try await stage.parley.read { try $0.blocks(of: romeo.id) } == Array(patterns.dropFirst(2)))
   }
 }

@@ -404,7 +404,7 @@ extension Judge {
       throw Problem(.tooLarge, "block-list-full", "A block list has at most \(Limits.blocksMax) items.")
     }
     // Blocked contacts see the user become unavailable, before the block takes effect (XEP-0191 3.3).
-    for pattern in added { try presence(of: owner, toThoseIn: pattern, available: false) }
+    try presence(of: owner, toThoseIn: added, available: false)
     try recordBlocks(before + added, BlockChange(act: .block, patterns: added), of: owner)
   }
 
@@ -416,7 +416,7 @@ extension Judge {
     if gone.isEmpty { return settle(post) }
     let after = named.isEmpty ? [] : before.filter { !named.contains($0) }
     try recordBlocks(after, BlockChange(act: .unblock, patterns: gone), of: owner)
-    for pattern in gone { try presence(of: owner, toThoseIn: pattern, available: true) }
+    try presence(of: owner, toThoseIn: gone, available: true)
     settle(post)
   }
 
@@ -433,17 +433,28 @@ extension Judge {
   /// Ends or restores presence, for those only who are subscribed to the user's. The user, if subscribed to theirs, is
   /// shown it again: what they announced meanwhile was not delivered.
   private mutating func presence(
-    of owner: Party, toThoseIn pattern: BlockPattern, available: Bool
+    of owner: Party, toThoseIn patterns: [BlockPattern], available: Bool
   ) throws {
-    let contacts =
-      pattern.jid.local == nil
-      ? try writer.contacts(of: owner.id).filter { pattern.matches(JID($0.address)) }
-      : try writer.contact(of: owner.id, pattern.jid.bare).map { [$0] } ?? []
-    for contact in contacts {
+    for contact in try contacts(of: owner, in: patterns) {
       if contact.subscription.from { tell(.presence(of: owner.id, to: contact.address, available: available)) }
       if available, contact.subscription.to, let peer = try user(contact.address, seenFrom: owner.realm)?.party {
         tell(.presence(of: peer.id, to: owner.address, available: true))
       }
+    }
+  }
+
+  /// Returns the contacts at the addresses and domains of patterns, each once. A few addresses are looked up; for more of
+  /// them, and for domains, the roster is read once.
+  private func contacts(of owner: Party, in patterns: [BlockPattern]) throws -> [Contact] {
+    let addresses = Set(patterns.compactMap { $0.jid.local == nil ? nil : $0.jid.bare })
+    // No contact is at a domain's resource.
+    let domains = Set(patterns.compactMap { $0.jid.isDomain ? $0.jid.domain : nil })
+    if domains.isEmpty, addresses.count <= Limits.contactsLookedUpMax {
+      let inOrder = addresses.sorted { $0.description < $1.description }
+      return try inOrder.compactMap { try writer.contact(of: owner.id, $0) }
+    }
+    return try writer.contacts(of: owner.id).filter {
+      addresses.contains($0.address) || domains.contains($0.address.domain)
     }
   }
 }
