@@ -107,6 +107,21 @@ import Testing
     try await stage.parley.post(.subscription(.subscribed, to: juliet.address, stanza: nil), by: romeo)
   }
 
+  @Test func anInvitationForAFullRosterIsNotUsedUp() async throws {
+    let stage = try Stage(invitations: true)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let invites = Invites(stage.parley)
+    let new = try await invites.make(InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
+    let redeem = Intent.redeem(token: Invites.hash(ofToken: new.token), from: romeo.address, stanza: nil)
+    try await store(Limits.contactsMax, of: romeo, in: stage)
+    #expect(await code { try await stage.parley.post(redeem, by: juliet) } == "roster-full")
+    #expect(try await invites.find(token: new.token)?.state == .open)
+    #expect(try await stage.parley.read { try $0.contacts(of: juliet.id) } == [])
+    try await stage.parley.post(.removeContact(address(0)), by: romeo)
+    try await stage.parley.post(redeem, by: juliet)
+    #expect(try await invites.find(token: new.token)?.state == .used)
+  }
+
   /// Requests are made by others: they leave the room for contacts as it is.
   @Test func requestsDoNotCount() {
     let contact = Contact(
