@@ -15,10 +15,13 @@ package struct AdminSite: Sendable {
   private let admin: AdminContext
   private let callerRate: RateLimiter<AdminCaller.Counted>
   private let addressRate: RateLimiter<String>
+  /// The requests of administrators; those of keys have no bound, as an operator gave the keys to programs of their own.
+  private let underWay: RequestsUnderWay
 
   package init(_ admin: AdminContext) {
     self.admin = admin
     let metrics = admin.parley.metrics
+    underWay = RequestsUnderWay(metrics: metrics)
     callerRate = RateLimiter(
       AdminLimits.keyRate, policy: "key", code: "requests-too-fast",
       text: "This key or administrator calls too often. Wait a little.", metrics: metrics)
@@ -92,19 +95,23 @@ package struct AdminSite: Sendable {
   ) async throws(Problem) -> AdminCaller {
     let now = admin.parley.clock.now
     let address = context.peer(of: request).address
+    let caller: AdminCaller
     do throws(Problem) {
       guard let secret = OperationRunner.bearer(request) else {
         throw Problem(
           .unauthenticated, "key-missing",
           "Send an app key or an administrator's access token: Authorization: Bearer parley_...")
       }
-      let caller = try await admin.caller(secret, from: address)
-      context.noteLogin()
-      return caller
+      caller = try await admin.caller(secret, from: address)
     } catch {
       try addressRate.take(address, now: now, telling: rates)
       throw error
     }
+    switch caller.counted {
+    case .key: context.noteLogin()
+    case .administrator(let user): try underWay.begin(context, of: user)
+    }
+    return caller
   }
 
   /// A call whose input was read.

@@ -42,6 +42,7 @@ public final class AppDoor: Sendable {
   let nextSessionID: @Sendable () -> SessionID
   let dialogs: DialogResolver
   let limiters: Limiters
+  let underWay: RequestsUnderWay
   /// The open server-sent event streams.
   let streams = OpenStreams()
 
@@ -89,6 +90,7 @@ public final class AppDoor: Sendable {
     self.nextSessionID = nextSessionID
     refusals = RefusalLog(logger)
     dialogs = DialogResolver(parley: parley)
+    underWay = RequestsUnderWay(metrics: parley.metrics)
     let rates = settings.rates
     limiters = Limiters(
       others: RateLimiter(

@@ -24,6 +24,12 @@ struct BodyPace: Equatable {
     let allowed = HTTPLimits.bodyGrace.nanoseconds + bytes * 1_000_000_000 / HTTPLimits.bodyBytesPerSecond
     return .nanoseconds(max(0, allowed - wait.nanoseconds))
   }
+
+  /// Whether the body has come at the least rate so far, without the allowance.
+  func isOnTime(at now: NIODeadline) -> Bool { left(at: now) > HTTPLimits.bodyGrace }
+
+  /// The time for which this holds at least if no more comes, a second at least.
+  func onTimeFor(at now: NIODeadline) -> TimeAmount { max(.seconds(1), left(at: now) - HTTPLimits.bodyGrace) }
 }
 
 /// Closes connections whose bodies arrive too slowly, with 408 if no response has begun (RFC 9110 15.5.9). Without it a

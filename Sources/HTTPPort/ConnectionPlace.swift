@@ -3,7 +3,9 @@ package import NIOCore
 import NIOHTTP1
 
 /// The place of an HTTP connection among those without a login, of which the network with the most gives way to newcomers. A
-/// WebSocket has none from its login on, and a connection has none while a request of a logged-in user is under way.
+/// WebSocket has none from its login on, and a connection has none while a request of a logged-in user is under way whose body has
+/// come. An incomplete body has the place of a connection without a login, since anyone with an account could begin any number of
+/// them, except while it has come at the least rate of a body (`BodyPace.isOnTime`), as that of an upload.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
@@ -23,7 +25,15 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   private var id: ConnectionBound.ID?
   /// The number of admissions, of which only the last can give way.
   private var admissions = 0
+  /// Whether the client is a logged-in user: that of a WebSocket, or of the request that is answered next.
   private var isLoggedIn = false
+  /// Called when the response to the request of a logged-in user has ended.
+  private var onEnd: (@Sendable () -> Void)?
+  /// The number of complete requests without a complete response. It is -1 while the body of an answered one still comes.
+  private var complete = 0
+  /// The pace of the incomplete body; nil between bodies.
+  private var pace: BodyPace?
+  private var timer: Scheduled<Void>?
   private var isOver = false
 
   /// - Parameter channel: The connection, whose end releases the place.
@@ -41,7 +51,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   /// - Parameter isFull: Whether there is room only in the place of another connection.
   func enter(isFull: Bool = false) -> Bool {
     if isOver { return false }
-    if isLoggedIn { return true }
+    if id != nil || isProtected { return true }
     admissions += 1
     let admission = admissions
     id = connections.admit(network, isFull: isFull) { [self] in
@@ -62,22 +72,84 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
 
   private func over() {
     isOver = true
+    stopTimer()
+    leave()
+    endRequest()
+  }
+
+  private func endRequest() {
+    onEnd?()
+    onEnd = nil
+  }
+
+  private func stopTimer() {
+    timer?.cancel()
+    timer = nil
+  }
+
+  /// Notes that the client of a WebSocket is a logged-in user.
+  func logIn() {
+    isLoggedIn = true
+    pace = nil
+    stopTimer()
     leave()
   }
 
-  /// Notes that the client is a logged-in user: of a WebSocket for good, of a request until its response has ended.
-  func logIn() {
+  /// Notes that the request which is answered next is one of a logged-in user.
+  ///
+  /// - Parameter onEnd: Called once, when its response or the connection has ended.
+  func logIn(onEnd: @escaping @Sendable () -> Void) {
+    if isOver { return onEnd() }
+    self.onEnd = onEnd
     isLoggedIn = true
+    update()
+  }
+
+  /// Whether the connection gives way to nobody.
+  private var isProtected: Bool {
+    guard isLoggedIn else { return false }
+    return complete > 0 || pace?.isOnTime(at: channel.eventLoop.now) ?? true
+  }
+
+  /// Gives the place up if the request is protected, and takes one again if it no longer is.
+  private func update() {
+    guard isLoggedIn else { return }
+    guard isProtected else {
+      // There may be no room any more for a client that has stopped.
+      if !enter() { channel.pipeline.syncOperations.cut() }
+      return
+    }
     leave()
+    guard complete <= 0, timer == nil, let pace else { return }
+    timer = channel.eventLoop.scheduleTask(in: pace.onTimeFor(at: channel.eventLoop.now)) { [self] in
+      timer = nil
+      update()
+    }
   }
 
   /// Counts the connection of a trusted proxy to the network of the client whose request it brings.
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    if isProxied, case .head(let head) = unwrapInboundIn(data) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      pace = BodyPace()
+      guard isProxied else { break }
       let client = ClientAddress.of(ForwardedFields(head.headers), channel.remoteAddress, proxies)
       guard isCounted(to: client) else { return context.close(promise: nil) }
+    case .body(let bytes):
+      pace?.receive(bytes.readableBytes, at: context.eventLoop.now)
+      if complete <= 0 { update() }
+    case .end:
+      pace = nil
+      stopTimer()
+      complete += 1
+      update()
     }
     context.fireChannelRead(data)
+  }
+
+  func read(context: ChannelHandlerContext) {
+    pace?.wait(at: context.eventLoop.now)
+    context.read()
   }
 
   private func isCounted(to client: String) -> Bool {
@@ -93,8 +165,11 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   }
 
   private func ended() {
+    complete -= 1
     guard isLoggedIn else { return }
     isLoggedIn = false
+    stopTimer()
+    endRequest()
     _ = enter()
   }
 }

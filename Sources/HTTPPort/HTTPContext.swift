@@ -167,12 +167,18 @@ public struct HTTPContext: RequestContext {
     channel.eventLoop.execute { [channel] in channel.pipeline.syncOperations.cut() }
   }
 
-  /// Notes that the request is one of a logged-in user, so that its connection gives way to nobody until the response has ended.
-  public func noteLogin() {
+  /// Notes that the request is one of a logged-in user, so that its connection gives way to nobody while its body comes at the
+  /// least rate, and from the end of the body until the response has ended.
+  ///
+  /// - Parameter onEnd: Called once, when the response or the connection has ended.
+  public func noteLogin(onEnd: @escaping @Sendable () -> Void = {}) {
     // The response is written later on the same loop.
     channel.eventLoop.execute { [channel] in
       // A closed channel has no handlers any more.
-      try? channel.pipeline.syncOperations.handler(type: ConnectionPlace.self).logIn()
+      guard let place = try? channel.pipeline.syncOperations.handler(type: ConnectionPlace.self) else {
+        return onEnd()
+      }
+      place.logIn(onEnd: onEnd)
     }
   }
 

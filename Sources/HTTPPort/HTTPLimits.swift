@@ -6,7 +6,7 @@ enum HTTPLimits {
   /// The maximum number of open connections without a login, of all ports of clients together: a browser keeps some for a
   /// minute, and each costs some kilobytes; a quarter of the limit of open files, if that is less. At the bound the network
   /// that has the most of them gives up its oldest to each newcomer. WebSockets of logged-in users do not count, nor do
-  /// connections while a request of a logged-in user is under way.
+  /// connections while a request of a logged-in user is under way whose body is complete or comes at `bodyBytesPerSecond`.
   static let unauthenticatedMax = 65_536
   /// The time for which a port accepts nothing when there are no descriptors for a connection: short for a client that
   /// waits, and ten attempts a second cost nothing.
@@ -36,6 +36,11 @@ enum HTTPLimits {
   /// continue.
   static let bodyBytesPerSecond: Int64 = 4_096
   static let bodyGrace: TimeAmount = .seconds(30)
+  /// The requests of one logged-in user that are under way at all HTTP ports, long polls and streams of events included: these are
+  /// at most 32 (`Limits.sessionsPerUserMax`), and as many more are under way at once only for a program that sends
+  /// thousands in a second. The next is refused with 429 `requests-too-many`. Uploads have a lower bound of their own
+  /// (`Limits.uploadsPerUserMax`), sessions of BOSH that of all sessions, and keys of backends have none.
+  static let requestsPerUserMax = 64
   /// The bodies that are under way and not streamed: those without a login share an eighth of the memory that the server may use,
   /// at most 256 MiB, with streams before their login, and those of logged-in users have as much of their own. A body that comes
   /// with its head does not count, nor does one that goes to a disk. At the bound the network with the most loses its oldest

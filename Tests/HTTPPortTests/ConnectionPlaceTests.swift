@@ -43,9 +43,25 @@ import Testing
       try channel.writeInbound(HTTPServerRequestPart.end(nil))
     }
 
+    /// Begins a request whose body does not come with its head.
+    func beginUpload() throws {
+      let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/", headers: ["content-length": "1000000"])
+      try channel.writeInbound(HTTPServerRequestPart.head(head))
+      channel.pipeline.read()
+    }
+
+    func upload(_ bytes: Int) throws {
+      try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(repeating: 0, count: bytes)))
+      channel.pipeline.read()
+    }
+
+    var context: HTTPContext {
+      HTTPContext(source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
+    }
+
     /// Notes a login, as a site does.
     func logIn() {
-      HTTPContext(source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test"))).noteLogin()
+      context.noteLogin()
       channel.embeddedEventLoop.run()
     }
 
@@ -83,6 +99,49 @@ import Testing
     #expect(!second.isOpen && user.isOpen && bound.count == 1)
     let third = try Connection(from: "192.0.2.3", bound)
     #expect(third.isAdmitted && !user.isOpen)
+  }
+
+  @Test func aBodyThatDoesNotComeGivesWay() throws {
+    let bound = ConnectionBound(max: 1)
+    let attacker = try Connection(from: "192.0.2.1", bound)
+    try attacker.beginUpload()
+    attacker.logIn()
+    #expect(attacker.isOpen && bound.count == 1)
+    let newcomer = try Connection(from: "192.0.2.1", bound)
+    #expect(!attacker.isOpen && newcomer.isOpen)
+    // One that comes as a whole is protected until it was answered.
+    try newcomer.beginUpload()
+    newcomer.logIn()
+    try newcomer.channel.writeInbound(HTTPServerRequestPart.end(nil))
+    #expect(bound.count == 0)
+    try newcomer.answer()
+    #expect(bound.count == 1 && newcomer.isOpen)
+  }
+
+  /// 40 KiB are ten seconds of the least rate.
+  @Test func anUploadIsProtectedWhileItComes() throws {
+    let bound = ConnectionBound(max: 1)
+    let user = try Connection(from: "192.0.2.1", bound)
+    try user.beginUpload()
+    user.logIn()
+    try user.upload(40_960)
+    #expect(bound.count == 0)
+    user.channel.embeddedEventLoop.advanceTime(by: .seconds(9))
+    try user.upload(8_192)
+    user.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+    #expect(bound.count == 0)
+    user.channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+    #expect(bound.count == 1 && user.isOpen)
+    try user.upload(40_960)
+    #expect(bound.count == 0)
+    // What is refused before its body has come is not under way any more.
+    try user.answer()
+    #expect(bound.count == 1)
+    try user.channel.writeInbound(HTTPServerRequestPart.end(nil))
+    #expect(bound.count == 1 && user.isOpen)
+    try user.request()
+    user.logIn()
+    #expect(bound.count == 0)
   }
 
   /// A login on one loop, while a newcomer on another takes the place.

@@ -40,12 +40,12 @@ extension AppDoor {
       }
       do throws(Problem) {
         caller = try await accounts.caller(accessToken: token)
-        context.noteLogin()
       } catch {
         try limiters.anonymous.take(address, now: now, telling: rates)
         throw error
       }
     }
+    if let user = caller?.user { try underWay.begin(context, of: user.id) }
     switch (operation.rate, caller?.user) {
     case (.none, _): break
     case (_, nil): try limiters.anonymous.take(address, now: now, telling: rates)
