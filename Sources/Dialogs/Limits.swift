@@ -415,8 +415,10 @@ public enum Limits {
   public static let deviceFieldBytesMax = 200
 
   /// Entries that are read for the full-text index in one piece, ten milliseconds of the committer if all of them are
-  /// messages.
+  /// messages, and the bytes of their texts, after which a piece ends early: a thousand messages that people write have less. Posts
+  /// wait for one piece, and a search for all of them.
   static let indexedAtOnce = 1_000
+  static let indexedBytesAtOnce = 262_144
 
   // Drafts and scheduled messages.
   /// Drafts of one user: more than anyone needs. At the bound `too-many-drafts`.

@@ -60,6 +60,9 @@ public enum StoreLimits {
 
   /// The words of one message that are indexed; the rest of a longer one is not found.
   static let searchTokensMax = 4_096
+  /// The bytes of the text of one message from which these words are taken: five to eight bytes a word. Words behind them are not
+  /// found, as no more is read of a text that has few words, and folding is what costs most.
+  static let searchTextBytesMax = 32_768
   /// The words of a query that count: each is a look at an index. Further ones are left out.
   static let searchWordsMax = 32
   /// The rooms that are searched at once: each is one more look at the index.

@@ -5,7 +5,7 @@ extension StoreConformance {
   private static func find(
     _ scene: Scene, by party: Party? = nil, _ query: MessageQuery
   ) throws -> (positions: [Position], next: Position?) {
-    while try scene.write({ try $0.indexMessages(limit: 100) }) {}
+    while try scene.write({ try $0.indexMessages(limit: 100, bytes: .max) }) {}
     let found = try scene.read { try $0.find(query, for: party ?? scene.romeo) }
     return (found.entries.map(\.position), found.next)
   }

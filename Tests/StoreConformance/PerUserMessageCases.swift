@@ -13,7 +13,7 @@ extension StoreConformance {
         let said = try (1...4).map { try scene.say("w\($0)", by: scene.romeo, to: scene.juliet, writer) }
         try writer.hide(said[1].position, in: said[1].dialog, for: scene.juliet.id, counts: true)
         try writer.hide(said[1].position, in: said[1].dialog, for: scene.juliet.id, counts: true)
-        while try writer.indexMessages(limit: 100) {}
+        while try writer.indexMessages(limit: 100, bytes: .max) {}
         return (said[0].dialog, said)
       }
       try scene.reopen()
@@ -47,7 +47,7 @@ extension StoreConformance {
         try writer.hide(said[0].position, in: said[0].dialog, for: scene.juliet.id, counts: true)
         try writer.setStar(true, said[0].position, in: said[0].dialog, for: scene.juliet.id)
         try writer.clear(said[0].dialog, upTo: said[1].position, leaves: false, for: scene.juliet.id)
-        while try writer.indexMessages(limit: 100) {}
+        while try writer.indexMessages(limit: 100, bytes: .max) {}
         return (said[0].dialog, said)
       }
       try scene.reopen()
@@ -91,7 +91,7 @@ extension StoreConformance {
         let said = try (1...3).map { try scene.say("w\($0)", by: scene.romeo, in: room.id, writer) }
         try writer.hide(said[0].position, in: room.id, for: scene.juliet.id, counts: true)
         try writer.hide(said[2].position, in: room.id, for: scene.juliet.id, counts: true)
-        while try writer.indexMessages(limit: 100) {}
+        while try writer.indexMessages(limit: 100, bytes: .max) {}
         return (room.id, said)
       }
       try scene.read { reader in

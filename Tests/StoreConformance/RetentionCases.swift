@@ -7,7 +7,7 @@ extension StoreConformance {
   static func words(_ scene: Scene, _ text: String, of user: Party) throws -> [Position] {
     var query = ArchiveQuery(limit: 100)
     query.text = text
-    while try scene.write({ try $0.indexMessages(limit: 10) }) {}
+    while try scene.write({ try $0.indexMessages(limit: 10, bytes: .max) }) {}
     return try scene.read { try $0.archive(of: user.id, query) }.entries.map(\.position)
   }
 

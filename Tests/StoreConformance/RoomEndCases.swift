@@ -77,7 +77,7 @@ extension StoreConformance {
           MessageState(version: said[3].position, revision: 1, text: "edited", editedAt: scene.time),
           of: said[3].position, in: room.id)
         try writer.setValue(of: room.id, node: "n", item: "i", [1])
-        while try writer.indexMessages(limit: 100) {}
+        while try writer.indexMessages(limit: 100, bytes: .max) {}
         return said
       }
       room = try scene.read { try scene.stored(room.id, $0) }

@@ -7,7 +7,7 @@ extension StoreConformance {
     var query = ArchiveQuery(limit: 100)
     query.text = text
     change(&query)
-    while try scene.write({ try $0.indexMessages(limit: 2) }) {}
+    while try scene.write({ try $0.indexMessages(limit: 2, bytes: .max) }) {}
     return try scene.read { try $0.archive(of: (party ?? scene.romeo).id, query) }.entries
   }
 
@@ -41,11 +41,40 @@ extension StoreConformance {
         }
         return try scene.say("light", by: scene.juliet, to: scene.romeo, writer)
       }
-      func piece() throws -> Bool { try scene.write { try $0.indexMessages(limit: 3) } }
+      func piece() throws -> Bool { try scene.write { try $0.indexMessages(limit: 3, bytes: .max) } }
       try equal(try piece(), true)
       try equal(try piece(), false)
       try equal(try piece(), false)
       try equal(try found(scene, "light"), [said])
+    },
+    Case(name: "search: a piece of the index ends behind so many bytes of texts") { scene in
+      let said = try scene.write { writer in
+        try (0..<3).map { index in
+          let text = "light\(index) " + String(repeating: "x", count: 993)
+          return try scene.say(text, by: scene.juliet, to: scene.romeo, writer)
+        }
+      }
+      // The texts have 1,000 bytes each.
+      func piece() throws -> Bool { try scene.write { try $0.indexMessages(limit: 100, bytes: 1_500) } }
+      func isFound(_ index: Int) throws -> Bool {
+        var query = ArchiveQuery(limit: 100)
+        query.text = "light\(index)"
+        return try scene.read { try $0.archive(of: scene.romeo.id, query) }.entries == [said[index]]
+      }
+      try equal(try piece(), true)
+      try equal(try (0..<3).map { try isFound($0) }, [true, true, false])
+      try equal(try piece(), false)
+      try equal(try (0..<3).map { try isFound($0) }, [true, true, true])
+    },
+    Case(name: "search: words behind the first 32 KiB of a text are not found") { scene in
+      let said = try scene.write { writer in
+        // Words of 1,024 bytes with their spaces, the last of which is cut.
+        let words = (0..<40).map { "w\($0)" + String(repeating: "x", count: 1_023 - "w\($0)".utf8.count) }
+        return try scene.say(words.joined(separator: " "), by: scene.juliet, to: scene.romeo, writer)
+      }
+      func word(_ index: Int) -> String { "w\(index)" + String(repeating: "x", count: 1_023 - "w\(index)".utf8.count) }
+      try equal(try found(scene, word(31)), [said])
+      try equal(try found(scene, word(32)), [])
     },
     Case(name: "search: scripts without spaces, by any part") { scene in
       let (tokyo, beijing, seoul, thai, smile) = try scene.write { writer in

@@ -103,9 +103,9 @@ public protocol LogWriter {
   /// Replaces the users whose mention counter this message increments. Ignored unless the message has the trait
   /// `counts`.
   func setMentioned(_ users: [UserID], by position: Position, in dialog: DialogID) throws
-  /// Adds messages to the full-text index (`ArchiveQuery.text`): reads `limit` further entries in the order of the log,
-  /// messages or not. Returns `true` if there may be more.
-  func indexMessages(limit: Int) throws -> Bool
+  /// Adds messages to the full-text index (`ArchiveQuery.text`): reads further entries in the order of the log, messages or not, until
+  /// there are `limit` of them or their texts have `bytes` bytes. Returns `true` if there may be more.
+  func indexMessages(limit: Int, bytes: Int) throws -> Bool
   /// Assigns a position without an entry (a mark that no archive contains).
   func setHead(_ position: Position, time: Timestamp) throws
   /// Sets the time of the entries behind a position, up to `last`, that are later than `time`, where none is of a

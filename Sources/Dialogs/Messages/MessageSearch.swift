@@ -152,6 +152,8 @@ public struct MessageIndex: Sendable {
 
   /// Updates the index; a search finds only indexed messages. Other writes run between the pieces.
   public func update() async throws(Problem) {
-    while try await parley.work(keepingCaches: true, { try $0.indexMessages(limit: Limits.indexedAtOnce) }) {}
+    while try await parley.work(
+      keepingCaches: true, { try $0.indexMessages(limit: Limits.indexedAtOnce, bytes: Limits.indexedBytesAtOnce) })
+    {}
   }
 }

@@ -191,6 +191,12 @@ struct Prepared {
     while try step() { try body(self) }
   }
 
+  /// Calls `body` with each row until it returns `false`; further rows are not read.
+  func forEachWhile(_ body: (Prepared) throws -> Bool) throws {
+    defer { sqlite3_reset(raw) }
+    while try step(), try body(self) {}
+  }
+
   private func step() throws(StoreFailure) -> Bool {
     switch sqlite3_step(raw) {
     case SQLITE_ROW: return true

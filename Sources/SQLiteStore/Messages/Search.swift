@@ -2,23 +2,27 @@ import Dialogs
 
 /// The full-text index of messages (XEP-0431). Writing it costs ten microseconds of CPU per message in batches of a
 /// thousand, as much as all other work for a message, and many times that for a message alone. So it is not written
-/// with messages: a search has it brought up to the end of the log first, a thousand at a time.
+/// with messages: a search has it brought up to the end of the log first, a thousand at a time, or fewer long ones.
 ///
 /// It has a row per message that is shown and has a text, under its position, which is the order of every answer. It
 /// indexes the text that an app shows now: after the last edit, without retracted messages and ciphertext. `scope`
 /// holds the owners: for a private dialog both users (`u12`) and the dialog (`d7`), for a whisper both users and the
 /// room of the whisper (`w7`), for a room's message the room (`d7`).
 extension Writer {
-  func indexMessages(limit: Int) throws -> Bool {
+  func indexMessages(limit: Int, bytes: Int) throws -> Bool {
     let after = try indexedUpTo()
     // Every entry counts: passing over many entries without indexed text takes time too.
-    let rows = try connection(.unindexed, after, limit).all {
-      (position: $0.int(0), text: $0.textOrNil(1), scope: $0.textOrNil(2))
+    var rows: [(position: Int64, text: String?, scope: String?)] = []
+    var read = 0
+    try connection(.unindexed, after, limit).forEachWhile { row in
+      rows.append((row.int(0), row.textOrNil(1), row.textOrNil(2)))
+      read += rows.last?.text?.utf8.count ?? 0
+      return read < bytes
     }
     for row in rows {
       if let text = row.text, let scope = row.scope { try index(Position(row.position), scope: scope, text: text) }
     }
-    let isFull = rows.count == limit
+    let isFull = rows.count == limit || read >= bytes
     // Entries committed behind the head have later positions.
     let end = isFull ? rows.last?.position ?? after : try head().position.number
     // A transaction that changes nothing costs no sync.

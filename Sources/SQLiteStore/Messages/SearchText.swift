@@ -14,16 +14,16 @@ import Dialogs
 struct SearchText {
   let salt: Digest64
 
-  /// Returns the tokens of a text, separated by spaces.
+  /// Returns the tokens of a text, separated by spaces: those of its beginning, if it is long.
   func tokens(of text: String) -> String {
     var line = ""
-    line.reserveCapacity(text.utf8.count + 16)
+    line.reserveCapacity(min(text.utf8.count, StoreLimits.searchTextBytesMax) + 16)
     var count = 0
     forEachWord(in: text) { word in
       count += 1
-      if count > StoreLimits.searchTokensMax { return }
       if !line.isEmpty { line.append(" ") }
       append(word, to: &line)
+      return count < StoreLimits.searchTokensMax
     }
     return line
   }
@@ -37,9 +37,10 @@ struct SearchText {
       var phrase = ""
       forEachWord(in: String(part)) { word in
         count += 1
-        if count > StoreLimits.searchWordsMax { return }
+        if count > StoreLimits.searchWordsMax { return false }
         if !phrase.isEmpty { phrase.append(" ") }
         append(word, to: &phrase)
+        return true
       }
       if !phrase.isEmpty { phrases.append("text:\"\(phrase)\"") }
     }
@@ -54,7 +55,7 @@ struct SearchText {
     }
   }
 
-  private func append(_ word: ArraySlice<Unicode.Scalar>, to line: inout String) {
+  private func append(_ word: [Unicode.Scalar], to line: inout String) {
     var digest = salt
     for scalar in word { withUnsafeBytes(of: scalar.value.littleEndian) { digest.combine($0) } }
     var bits = digest.finish()
@@ -66,20 +67,32 @@ struct SearchText {
     }
   }
 
-  private func forEachWord(in text: String, _ body: (ArraySlice<Unicode.Scalar>) -> Void) {
-    let scalars = TextFolding.folded(text)
-    var start: Int?
-    for (index, scalar) in scalars.enumerated() {
-      let kind = Self.kind(of: scalar)
-      if kind == .part {
-        if start == nil { start = index }
-        continue
+  /// Calls `body` with the words of the first `StoreLimits.searchTextBytesMax` bytes, until it returns `false`. What comes then is
+  /// not folded: one scalar can become eighteen.
+  private func forEachWord(in text: String, _ body: ([Unicode.Scalar]) -> Bool) {
+    var word: [Unicode.Scalar] = []
+    var folded: [Unicode.Scalar] = []
+    var bytesLeft = StoreLimits.searchTextBytesMax
+    for scalar in text.unicodeScalars {
+      bytesLeft -= UTF8.width(scalar)
+      // A word that is not complete is none.
+      if bytesLeft < 0 { return }
+      folded.removeAll(keepingCapacity: true)
+      TextFolding.append(scalar, to: &folded)
+      for scalar in folded {
+        let kind = Self.kind(of: scalar)
+        if kind != .part, !word.isEmpty {
+          guard body(word) else { return }
+          word.removeAll(keepingCapacity: true)
+        }
+        if kind == .between { continue }
+        word.append(scalar)
+        guard kind == .alone else { continue }
+        guard body(word) else { return }
+        word.removeAll(keepingCapacity: true)
       }
-      if let begun = start { body(scalars[begun..<index]) }
-      start = nil
-      if kind == .alone { body(scalars[index...index]) }
     }
-    if let begun = start { body(scalars[begun...]) }
+    if !word.isEmpty { _ = body(word) }
   }
 
   /// Returns the digest from which `Reader.salt()` is read.

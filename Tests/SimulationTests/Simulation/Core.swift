@@ -249,7 +249,7 @@ final class Core {
   /// Compares what is stored with the model, and at the end of a script also what users find in it.
   func violation(against model: Model, isEnd: Bool) throws -> String? {
     // What looks for messages is filled later than the log.
-    while try store.write({ try $0.indexMessages(limit: 10_000) }) {}
+    while try store.write({ try $0.indexMessages(limit: 10_000, bytes: .max) }) {}
     let expected = Expected(model)
     return try store.read { reader in
       for place in expected.places {
