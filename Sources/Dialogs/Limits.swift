@@ -288,6 +288,16 @@ public enum Limits {
   /// Items of one node, the meaning of `max`: as many as a user has rooms. At the bound the node's `publish_node_full`
   /// decides whether the oldest is removed, or the new one refused.
   public static let itemsPerNodeMax = roomsPerUserMax
+  /// Changes of a list of bookmarks that one post writes, some tens of milliseconds in which others' posts wait; the rest follow
+  /// in further posts, and the answer after the last.
+  public static let bookmarkChangesAtOnce = 100
+  /// Bookmarks of a list that clients of the old form are told at each change, and their bytes: reading them takes a millisecond. A
+  /// longer list is told once in `bookmarkListPause`, with all changes since, and one of more than `bookmarkListBytesMax` bytes,
+  /// which is as much as a stanza has, only when it is asked for.
+  static let shortBookmarkListMax = 100
+  static let shortBookmarkListBytesMax = 16_384
+  static let bookmarkListBytesMax = 262_144
+  static let bookmarkListPause: Duration = .seconds(1)
   /// Bytes of an item's id: a whole address fits (RFC 7622 3.1); a longer one is refused with `not-acceptable`.
   public static let itemIDBytesMax = 3_071
   /// Bytes of an item: an avatar of `avatarBytesMax` in base 64 fits; a larger one is refused with `payload-too-big`.

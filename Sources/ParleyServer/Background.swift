@@ -77,6 +77,7 @@ extension Background {
       Background { await Calls(parley).timer.run() },
       Background { await OutboxExpiry(parley).timer.run() },
       Background { await parley.typingTimer.run() },
+      Background { await parley.bookmarkListTimer.run() },
     ]
   }
 }

@@ -108,6 +108,13 @@ async def converse(checks, server):
         found = await new["xep_0049"].retrieve("delimiter", timeout=PATIENCE)
         expect(found["private"]["delimiter"].xml.text == "::", f"{found}")
         expect(await lists() == ({HALL: ("The hall", "Montague", True)},) * 2, f"it is in the way: {await lists()}")
+    with checks.check("bookmarks, slixmpp: a list of hundreds is there as a whole when it is answered"):
+        bookmarks, wanted = Bookmarks(), {f"r{number}@conference.localhost": (f"Room {number}", "Romeo", False) for number in range(250)}
+        for jid, (name, nick, autojoin) in wanted.items():
+            bookmarks.add_conference(jid, nick, name=name, autojoin=autojoin)
+        await old["xep_0048"].set_bookmarks(bookmarks, timeout=PATIENCE)
+        both = await lists()
+        expect(both == (wanted, wanted), f"{len(both[0])} and {len(both[1])} of them are there")
     for client in (new, old):
         await client.leave()
 

@@ -50,6 +50,7 @@ public final class Hub: Sendable {
   public let introduction = Introduction()
   public let remotePresences = RemotePresences()
   let typing = Typing()
+  let bookmarkLists = BookmarkLists()
   let clock: any Clock
 
   init(guests: GuestRegistry, realms: RealmTable, contactGroups: ContactGroupRegistry, clock: any Clock) {

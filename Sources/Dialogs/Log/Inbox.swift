@@ -123,6 +123,10 @@ extension Intent {
     case .scheduledMessage(.schedule(let draft)): Int(draft.content.storedBytes)
     case .room(let intent): intent.byteCount
     case .node(.publish(let publication), at: _): publication.item?.content.byteCount ?? 0
+    case .node(.bookmarks(let draft), at: _):
+      draft.bookmarks.reduce(draft.others?.count ?? 0) { $0 + $1.byteCount }
+    case .node(.bookmarkChanges(let rest), at: _):
+      rest.changes.reduce(0) { $0 + ($1.bookmark?.byteCount ?? 0) }
     case .visit(let visit):
       if case .publish(let publication) = visit.act { publication.item?.content.byteCount ?? 0 } else { 0 }
     case .profile(let draft): (draft.avatar??.bytes.count ?? 0) + (draft.vCard?.count ?? 0)

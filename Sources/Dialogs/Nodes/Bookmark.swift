@@ -79,8 +79,29 @@ public struct BookmarksDraft: Sendable {
   public var bookmarks: [Bookmark]
   /// The other content of the list; `nil` leaves it unchanged.
   public var others: [UInt8]?
-  public init(bookmarks: [Bookmark], others: [UInt8]?) {
+  /// The number of changes that one post writes; those that are left are the value of its receipt (`BookmarkChanges`).
+  public var changesMax: Int
+
+  public init(bookmarks: [Bookmark], others: [UInt8]?, changesMax: Int = .max) {
     self.bookmarks = bookmarks
     self.others = others
+    self.changesMax = changesMax
   }
+}
+
+/// The changes of a list of bookmarks that are left to write. Each is left out if the bookmark was changed meanwhile by another post:
+/// that is the newer change.
+public struct BookmarkChanges: Sendable {
+  struct Change: Sendable {
+    /// The item's id.
+    let id: String
+    /// The new bookmark; `nil` if it is removed.
+    let bookmark: Bookmark?
+    /// The position of the item that it replaces; `nil` if there was none.
+    let replaced: Position?
+  }
+
+  var changes: ArraySlice<Change>
+  /// The number of changes that one post writes.
+  let max: Int
 }

@@ -5,7 +5,8 @@ import Basics
 extension Judge {
   // MARK: The list
 
-  /// Replaces the list (XEP-0402 5.3.2): bookmarks missing from it are removed, unchanged ones are not announced.
+  /// Replaces the list (XEP-0402 5.3.2): bookmarks missing from it are removed, unchanged ones are not announced. It writes
+  /// `BookmarksDraft.changesMax` changes, the others are for further posts.
   mutating func setBookmarks(_ post: Post, _ draft: BookmarksDraft) throws {
     let owner = post.author
     let known = try writer.node(Bookmark.node, of: owner.id)
@@ -13,6 +14,7 @@ extension Judge {
     let old = try bookmarks(of: owner)
     var kept: [String: Bookmark] = [:]
     for item in old { if case .bookmark(let bookmark) = item.content { kept[item.id] = bookmark } }
+    let positions = Dictionary(old.map { ($0.id, $0.position) }, uniquingKeysWith: { _, later in later })
     var wanted: [Bookmark] = []
     var named: Set<BareJID> = []
     var growth = 0
@@ -43,27 +45,75 @@ extension Judge {
       try writer.setValue(of: owner.id, node: ValueKey.bookmarks, item: ValueKey.bytes, others.isEmpty ? nil : others)
     }
     if known == nil { try writer.put(node) }
+    let removals = gone.map { BookmarkChanges.Change(id: $0.id, bookmark: nil, replaced: $0.position) }
+    let additions = wanted.map { bookmark in
+      let id = bookmark.address.description
+      return BookmarkChanges.Change(id: id, bookmark: bookmark, replaced: positions[id])
+    }
+    let changes = BookmarkChanges(changes: (removals + additions)[...], max: max(1, draft.changesMax))
+    var receipt = Receipt(position: head)
+    receipt.value = try write(changes, in: &node, of: owner)
+    receipt.position = head
+    receipt.isRepeat = gone.isEmpty && wanted.isEmpty && draft.others == nil
+    settle(post, receipt)
+  }
+
+  /// Writes further changes of a list.
+  mutating func changeBookmarks(_ post: Post, _ changes: BookmarkChanges) throws {
+    var receipt = Receipt(position: head)
+    // The node may have been deleted meanwhile.
+    if var node = try writer.node(Bookmark.node, of: post.author.id) {
+      receipt.value = try write(changes, in: &node, of: post.author)
+    }
+    receipt.position = head
+    settle(post, receipt)
+  }
+
+  /// Writes as many changes as one post writes, and announces the list. Returns those that are left; `nil` for none.
+  private mutating func write(
+    _ changes: BookmarkChanges, in node: inout Node, of owner: Party
+  ) throws -> BookmarkChanges? {
     isGathering = true
     defer { isGathering = false }
-    for item in gone { try remove(item, from: &node, of: owner, notifies: true) }
-    for bookmark in wanted {
-      try put(
-        NodePublication.Item(id: bookmark.address.description, content: .bookmark(bookmark)), in: &node, of: owner)
+    for change in changes.changes.prefix(changes.max) {
+      let item = try writer.item(change.id, in: node.name, of: owner.id)
+      guard item?.position == change.replaced else { continue }
+      if let bookmark = change.bookmark {
+        try put(NodePublication.Item(id: change.id, content: .bookmark(bookmark)), in: &node, of: owner)
+      } else if let item {
+        try remove(item, from: &node, of: owner, notifies: true)
+      }
     }
     isGathering = false
     try tellBookmarks(of: owner)
-    var receipt = Receipt(position: head)
-    receipt.isRepeat = gone.isEmpty && wanted.isEmpty && draft.others == nil
-    settle(post, receipt)
+    var rest = changes
+    rest.changes = changes.changes.dropFirst(changes.max)
+    return rest.changes.isEmpty ? nil : rest
   }
 
   private func bookmarks(of owner: Party) throws -> [NodeItem] {
     try writer.items(in: Bookmark.node, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
   }
 
-  /// Announces the whole list to those of the owner's clients that know no items.
+  /// Announces the whole list to those of the owner's clients that know no items: a long one once a second, and one that is too long
+  /// for a stanza not at all.
   mutating func tellBookmarks(of owner: Party) throws {
     guard !isGathering, hub.isAnyInterested(in: Bookmark.listNode, of: owner.id) else { return }
+    let node = try writer.node(Bookmark.node, of: owner.id)
+    let (count, bytes) = (node?.itemCount ?? 0, node?.byteCount ?? 0)
+    if bytes > Limits.bookmarkListBytesMax { return }
+    let isShort = count <= Limits.shortBookmarkListMax && bytes <= Limits.shortBookmarkListBytesMax
+    guard isShort || hub.bookmarkLists.isDue(owner, now: now) else { return }
+    try announceBookmarks(of: owner)
+  }
+
+  /// Announces a long list that has changed within the second since it was announced.
+  mutating func tellBookmarks(_ post: Post) throws {
+    if hub.isAnyInterested(in: Bookmark.listNode, of: post.author.id) { try announceBookmarks(of: post.author) }
+    settle(post)
+  }
+
+  private mutating func announceBookmarks(of owner: Party) throws {
     let none = NodeItem(id: Bookmark.listItem, content: .bookmarks([], others: []), position: head, time: time)
     let list = try Bookmark.list(of: owner.id, writer) ?? none
     tell(

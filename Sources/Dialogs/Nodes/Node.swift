@@ -292,6 +292,10 @@ public enum NodeIntent: Sendable {
   case subscribers(node: String, [JID: NodeSubscription.State?])
   /// Replaces the whole list of bookmarks, for clients that know no items.
   case bookmarks(BookmarksDraft)
+  /// Writes further changes of that list, which are the value of the receipt before. `Receipt.value` is what is left.
+  case bookmarkChanges(BookmarkChanges)
+  /// Announces the whole list of bookmarks (`BookmarkLists`).
+  case tellBookmarks
 }
 
 /// An item to publish.

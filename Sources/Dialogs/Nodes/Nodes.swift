@@ -29,6 +29,12 @@ extension Judge {
     case .bookmarks(let draft):
       guard isOwn else { throw Problem.nodePersonal }
       try setBookmarks(post, draft)
+    case .bookmarkChanges(let changes):
+      guard isOwn else { throw Problem.nodePersonal }
+      try changeBookmarks(post, changes)
+    case .tellBookmarks:
+      guard isOwn else { throw Problem.nodePersonal }
+      try tellBookmarks(post)
     }
   }
 

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -26,6 +27,9 @@ struct Bookmarks: Feature {
 /// XEP-0048: all bookmarks in one element. In PEP (3) it is a node with one item, which is made from the bookmarks when
 /// it is read, and split into them when it is written.
 struct BookmarkStorage: Feature {
+  /// The number of lists that the session has written.
+  fileprivate static let lists = Slot(0)
+
   static let xep = XEP(
     48, "1.2", "Bookmarks", note: "A view of the bookmarks of XEP-0402. Its node cannot be configured.")
 
@@ -51,7 +55,7 @@ struct BookmarkStorage: Feature {
       }
     }
     guard let payload = request.item?.payload else { throw StanzaError(.badRequest, pubsub: "payload-required") }
-    turn.postToNode(.bookmarks(try BookmarkElement.list(payload))) {
+    turn.postBookmarks(try BookmarkElement.list(payload)) {
       PEP.writePublished(Bookmark.listNode, request.item?.id == nil ? Bookmark.listItem : nil, into: &$0)
     }
   }
@@ -62,4 +66,31 @@ struct BookmarkConversion: Feature {
   static let xep = XEP(411, "1.1.0", "Bookmarks Conversion")
 
   func register(in table: inout FeatureTable) { table.advertise("\(NS.bookmarksConversion)", on: [.account]) }
+}
+
+extension Turn {
+  /// Replaces the list of bookmarks, in several posts if it differs much, and answers after the last. Each bookmark is charged as a
+  /// stanza: it is as much work. If the client writes another list meanwhile, that one replaces what is left of this.
+  func postBookmarks(_ list: BookmarksDraft, _ content: @escaping (inout ElementWriter) -> Void = { _ in }) {
+    _ = session.sending.charge(stanzas: list.bookmarks.count, bytes: 0, now: parley.clock.now)
+    session[BookmarkStorage.lists] += 1
+    var draft = list
+    draft.changesMax = Limits.bookmarkChangesAtOnce
+    postBookmarks(.bookmarks(draft), of: session[BookmarkStorage.lists], content)
+  }
+
+  private func postBookmarks(
+    _ intent: NodeIntent, of list: Int, _ content: @escaping (inout ElementWriter) -> Void
+  ) {
+    post(.node(intent, at: host)) { [self] result in
+      switch result {
+      case .failure(let problem): fail(StanzaError(publishing: problem))
+      case .success(let receipt):
+        guard let rest = receipt.value as? BookmarkChanges, session[BookmarkStorage.lists] == list else {
+          return reply(content)
+        }
+        postBookmarks(.bookmarkChanges(rest), of: list, content)
+      }
+    }
+  }
 }

@@ -66,10 +66,10 @@ struct PrivateStorage: Feature {
     }
     guard !drafts.isEmpty || bookmarks != nil else { throw StanzaError(.notAcceptable, "store an element") }
     guard let bookmarks else { return turn.postAndReply(.setPrivateXML(drafts)) }
-    if drafts.isEmpty { return turn.postToNode(.bookmarks(bookmarks)) }
+    if drafts.isEmpty { return turn.postBookmarks(bookmarks) }
     turn.post(.setPrivateXML(drafts)) { result in
       if case .failure(let problem) = result { return turn.fail(problem) }
-      turn.postToNode(.bookmarks(bookmarks))
+      turn.postBookmarks(bookmarks)
     }
   }
 

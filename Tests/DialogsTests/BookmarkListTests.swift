@@ -1,0 +1,105 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import Testing
+
+@testable import Dialogs
+
+/// Long lists of bookmarks: they are written in pieces, and clients that know only the list are told of them at a pace.
+@Suite struct BookmarkListTests {
+  private func list(_ numbers: Range<Int>, named name: String? = nil) throws -> [Bookmark] {
+    try numbers.map { Bookmark(address: try BareJID("r\($0)@conference.localhost"), name: name) }
+  }
+
+  private func stored(_ stage: Stage, _ owner: Party) async throws -> [Bookmark] {
+    try await stage.parley.read { reader in
+      try reader.items(in: Bookmark.node, of: owner.id, newest: true, limit: 1_000)
+    }.compactMap {
+      if case .bookmark(let bookmark) = $0.content { bookmark } else { nil }
+    }
+  }
+
+  private func publish(_ bookmark: Bookmark, _ stage: Stage, by owner: Party) async throws {
+    let item = NodePublication.Item(id: bookmark.address.description, content: .bookmark(bookmark))
+    try await stage.parley.post(.node(.publish(NodePublication(node: Bookmark.node, item: item))), by: owner)
+  }
+
+  /// Returns how often the list was announced.
+  private func told(_ session: RecordingSession) -> Int {
+    session.taken().count { if case .event(_, Bookmark.listNode, .published) = $0 { true } else { false } }
+  }
+
+  @Test func aLongListIsWrittenInPieces() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    try await publish(try list(900..<901)[0], stage, by: romeo)
+    let draft = BookmarksDraft(bookmarks: try list(0..<249), others: [7], changesMax: 100)
+    var receipt = try await stage.parley.post(.node(.bookmarks(draft)), by: romeo)
+    #expect(try await stored(stage, romeo) == list(0..<99), "and one is removed")
+    var rest = try #require(receipt.value as? BookmarkChanges)
+    #expect(rest.changes.count == 150)
+    // What was changed meanwhile stays.
+    let changed = try list(120..<121, named: "Changed")[0]
+    try await publish(changed, stage, by: romeo)
+    receipt = try await stage.parley.post(.node(.bookmarkChanges(rest)), by: romeo)
+    rest = try #require(receipt.value as? BookmarkChanges)
+    #expect(rest.changes.count == 50)
+    receipt = try await stage.parley.post(.node(.bookmarkChanges(rest)), by: romeo)
+    #expect(receipt.value == nil)
+    let all = try await stored(stage, romeo)
+    #expect(all.count == 249 && all.contains(changed))
+    // A list that is the same is no change, and removals are changes as well.
+    let same = BookmarksDraft(bookmarks: all, others: nil, changesMax: 100)
+    receipt = try await stage.parley.post(.node(.bookmarks(same)), by: romeo)
+    #expect(receipt.isRepeat && receipt.value == nil)
+    let none = BookmarksDraft(bookmarks: [], others: nil, changesMax: 100)
+    receipt = try await stage.parley.post(.node(.bookmarks(none)), by: romeo)
+    #expect(try await stored(stage, romeo).count == 149)
+    // A node that was deleted meanwhile is not made again.
+    try await stage.parley.post(.node(.delete(node: Bookmark.node)), by: romeo)
+    rest = try #require(receipt.value as? BookmarkChanges)
+    receipt = try await stage.parley.post(.node(.bookmarkChanges(rest)), by: romeo)
+    #expect(receipt.value == nil)
+    #expect(try await stored(stage, romeo).isEmpty)
+  }
+
+  @Test func aLongListIsToldOnceASecond() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let old = try await stage.session(romeo, "old")
+    stage.parley.hub.update(old) { $0.interests = [Bookmark.listNode] }
+    let start = stage.clock.now.milliseconds
+    let long = BookmarksDraft(bookmarks: try list(0..<Limits.shortBookmarkListMax + 1), others: nil)
+    try await stage.parley.post(.node(.bookmarks(long)), by: romeo)
+    #expect(told(old) == 1)
+    #expect(await stage.parley.tellBookmarkLists() == .seconds(1))
+    for bookmark in try list(500..<510) { try await publish(bookmark, stage, by: romeo) }
+    stage.clock.set(start + 999)
+    _ = await stage.parley.tellBookmarkLists()
+    #expect(told(old) == 0)
+    stage.clock.set(start + 1_000)
+    #expect(await stage.parley.tellBookmarkLists() == .seconds(1))
+    #expect(told(old) == 1, "once for all")
+    stage.clock.set(start + 2_000)
+    #expect(await stage.parley.tellBookmarkLists() == nil)
+    #expect(told(old) == 0)
+    // A short list is told at each change.
+    let short = BookmarksDraft(bookmarks: try list(0..<2), others: nil)
+    try await stage.parley.post(.node(.bookmarks(short)), by: romeo)
+    for bookmark in try list(500..<503) { try await publish(bookmark, stage, by: romeo) }
+    #expect(told(old) == 4)
+  }
+
+  @Test func aListThatIsTooLongIsNotTold() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let old = try await stage.session(romeo, "old")
+    stage.parley.hub.update(old) { $0.interests = [Bookmark.listNode] }
+    let half = [UInt8](repeating: 0x20, count: Limits.bookmarkListBytesMax / 2)
+    let large = try list(0..<2).map { Bookmark(address: $0.address, others: half) }
+    try await stage.parley.post(.node(.bookmarks(BookmarksDraft(bookmarks: large, others: nil))), by: romeo)
+    #expect(told(old) == 0)
+    try await stage.parley.post(.node(.bookmarks(BookmarksDraft(bookmarks: [large[0]], others: nil))), by: romeo)
+    #expect(told(old) == 1)
+  }
+}
