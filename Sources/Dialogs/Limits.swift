@@ -16,6 +16,9 @@ public enum Limits {
   public static let inboxBytesMax = 64 << 20
   /// Posts in one transaction: enough to amortise a sync, few enough that the last one does not wait for long.
   public static let batchPostsMax = 2_048
+  /// The time from the beginning of a stop in which waiting posts are committed; later ones are refused with `overloaded`. It is half
+  /// of the time for the stop: the rest is for sessions, which are stored behind them.
+  static let stopDrain: Duration = .seconds(4)
   /// The least time between the starts of two commits that have nothing but posts to users elsewhere: four milliseconds, far
   /// less than the way to another server, and several times as long as a commit, so that a busy link's messages share one.
   static let commitPauseNanoseconds = 4_000_000

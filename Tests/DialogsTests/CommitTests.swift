@@ -81,6 +81,47 @@ import Testing
     #expect(phone.taken() == [.said("before", .direct), .said("after", .direct)])
   }
 
+  /// What waits is refused when the time for the stop is over, and what the stop itself writes is committed behind it.
+  @Test func aStopDoesNotWaitForAllPosts() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let laptop = try await stage.session(romeo, "laptop")
+    let stream = StreamNonce(high: 1, low: 2)
+    let gate = Gate()
+    let held = Task { try await stage.parley.work { _ in gate.wait() } }
+    await gate.entered()
+    func submit(_ text: String, _ number: UInt32) {
+      let draft = MessageDraft(
+        to: juliet.address, content: Content(kind: .text, text: text), envelope: Envelope(),
+        traits: [.counts, .archived], key: nil)
+      let post = Post(
+        author: romeo, intent: .message(draft), inbound: Post.Inbound(stream: stream, number: number),
+        completion: .session(laptop, token: laptop.nextToken()))
+      #expect(stage.parley.submit(post))
+    }
+    submit("one", 1)
+    submit("two", 2)
+    stage.parley.refusePosts(from: .now)
+    // A later end changes nothing.
+    stage.parley.refusePosts(from: ContinuousClock.now + .seconds(3_600))
+    async let stored: Bool = stage.parley.work { _ in true }
+    gate.open()
+    try await held.value
+    #expect(try await stored)
+    try await stage.parley.post(.confirm(.zero), by: romeo)
+    #expect(laptop.taken() == [.refused(1, .overloaded), .refused(2, .overloaded)])
+    let handled = try await stage.parley.read { try $0.handled(stream) }
+    #expect(handled == nil, "their stanzas do not count as handled")
+    await stage.parley.stop()
+  }
+
+  @Test func aStopCommitsWhatWaits() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    stage.parley.setPhase(.stopping)
+    #expect(try await stage.say("last words", from: romeo, to: juliet).entry != nil)
+  }
+
   @Test func anAppsRepeatAnswersTheFirstMessageAndAnotherBodyIsAConflict() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

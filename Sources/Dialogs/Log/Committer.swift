@@ -96,7 +96,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     do {
       try store.write(synced: batch.contains(where: \.isSynced)) { writer in
         judge.begin(writer, now: now)
-        for post in batch { try judge.judge(post) }
+        for post in batch {
+          // Its stanza does not count as handled: the client sends it again when it resumes its stream after the restart.
+          if inbox.refuses(post) { judge.refuse(post, .overloaded) } else { try judge.judge(post) }
+        }
         try judge.finish()
       }
     } catch {

@@ -24,6 +24,8 @@ final class Inbox: Sendable {
     func hasRoom(_ bytesMax: Int) -> Bool { posts.count < Limits.inboxPostsMax / 2 && bytes <= bytesMax / 2 }
   }
   private let state = Mutex(State())
+  /// The time from which on posts are refused that are not for the stop itself; `nil` while the server runs.
+  private let end = Mutex<ContinuousClock.Instant?>(nil)
   private let metrics: Metrics
   private let bytesMax: Int
 
@@ -109,11 +111,31 @@ final class Inbox: Sendable {
     return (batch, hasPatient)
   }
 
+  /// Sets the time behind which the committer refuses posts, as the server stops. Only the first call has an effect.
+  func refuse(from time: ContinuousClock.Instant) {
+    end.withLock { if $0 == nil { $0 = time } }
+  }
+
+  /// Whether the committer refuses this post, as it comes too late before the server stops.
+  func refuses(_ post: Post) -> Bool {
+    guard let end = self.end.withLock({ $0 }), ContinuousClock.now >= end else { return false }
+    return !post.intent.isForStop
+  }
+
   /// Closes the inbox: it accepts nothing more, but queued posts will still be committed.
   func close() { state.withLock { $0.closed = true } }
 }
 
 extension Intent {
+  /// Whether it is committed however late it comes: what the server itself writes when it stops, and what ending sessions leave,
+  /// which is little.
+  fileprivate var isForStop: Bool {
+    switch self {
+    case .work, .confirm, .leave: true
+    default: false
+    }
+  }
+
   /// The bytes that the author has chosen, for the kinds of intents that may have many; bounds of memory count them.
   var byteCount: Int {
     switch self {

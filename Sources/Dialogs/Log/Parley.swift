@@ -283,7 +283,12 @@ public final class Parley: Sendable {
   public var isFull: Bool { inbox.isFull }
   /// The server's life, which whoever runs it sets.
   public var phase: ServerPhase { phaseCell.load(ordering: .relaxed) }
-  public func setPhase(_ phase: ServerPhase) { phaseCell.store(phase, ordering: .relaxed) }
+  public func setPhase(_ phase: ServerPhase) {
+    phaseCell.store(phase, ordering: .relaxed)
+    if phase == .stopping { refusePosts(from: ContinuousClock.now + Limits.stopDrain) }
+  }
+  /// Has the committer refuse the posts to which it comes later; none of them is acknowledged.
+  package func refusePosts(from time: ContinuousClock.Instant) { inbox.refuse(from: time) }
   /// The number of posts that the committer has taken since the start.
   var takenPosts: Int { inbox.taken }
   /// The number of posts that wait to be committed.
@@ -424,7 +429,8 @@ public final class Parley: Sendable {
 
   // MARK: Life
 
-  /// Stops accepting posts, and returns when all accepted ones are committed and delivered.
+  /// Stops accepting posts, and returns when all accepted ones are committed and delivered, or refused as the server has had no more
+  /// time for them (`Limits.stopDrain`).
   public func stop() async {
     await beforeSend?.emptied()
     inbox.close()
