@@ -80,6 +80,9 @@ public enum AccountLimits {
   public static let passwordChangeRate = Rate(burst: 10, perSecond: 1.0 / 60)
   /// Searches of one user in band: each reads every user of the realm.
   public static let searchRate = Rate(burst: 20, perSecond: 1)
+  /// Searches among rooms of one user here, or of all users of one domain elsewhere: each reads up to ten thousand rooms and
+  /// counts the people of all. A list of rooms by address is no search: a program that reads it page by page has no such pace.
+  public static let roomSearchRate = Rate(burst: 20, perSecond: 1)
   /// New guests, per network: each leaves the row of a name that is never reused. A reloaded page is a new guest.
   /// `GuestPolicy` has the number of guests at a time.
   public static let guestRate = Rate(burst: 50, perSecond: 0.2)

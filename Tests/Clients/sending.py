@@ -18,6 +18,7 @@ STANZAS, BYTES = 50, 65_536
 BURST, BYTES_BURST = 5 * STANZAS, 8 * BYTES
 CONDITIONS = "urn:ietf:params:xml:ns:xmpp-stanzas"
 IBB = "http://jabber.org/protocol/ibb"
+SEARCH = "urn:xmpp:channel-search:0:search"
 # Requests at once, and more blocks than stanzas that are free.
 DEVICES, BLOCKS = 600, 1_200
 PAUSES = "parley_sending_pauses_total"
@@ -179,6 +180,30 @@ def doors(checks, server):
         growth.until("parley_refusals_total", 1, rate="messages")
         expect(all(status == 201 for status, _ in answers[:-1]), f"{answers}")
     client.close()
+
+
+def searches(checks, server):
+    """Searches among rooms (XEP-0433), by somebody whose stanzas are not bound."""
+    bot, count = Client(server, "bot", "searching"), 40
+
+    def answers(order):
+        form = (f"<x xmlns='jabber:x:data' type='submit'><field var='FORM_TYPE'><value>{SEARCH}-params</value></field>"
+                f"<field var='all'><value>true</value></field><field var='key'><value>{{urn:xmpp:channel-search:0:order}}{order}</value>"
+                "</field></x>")
+        bot.send("".join(f"<iq type='get' id='{order}{number}' to='conference.localhost'><search xmlns='{SEARCH}'>{form}</search></iq>"
+                         for number in range(count)))
+        return [bot.stanza(lambda s, number=number: s.get("id") == f"{order}{number}", "an answer") for number in range(count)]
+
+    with checks.check("sending: searches among rooms have a pace, and whoever reads the list of rooms by address has none"):
+        growth = Growth(server)
+        found = answers("nusers")
+        errors = [each.find("{jabber:client}error") for each in found if each.get("type") == "error"]
+        expect(all(each.get("type") == "result" for each in found[:20]), f"{[each.get('type') for each in found]}")
+        expect(0 < len(errors) <= count - 20 and all(error.get("type") == "wait" for error in errors), f"{len(errors)} were refused")
+        growth.until("parley_refusals_total", len(errors), rate="searches")
+        listed = answers("address")
+        expect(all(each.get("type") == "result" for each in listed), f"{[each.get('type') for each in listed]}")
+    bot.close()
 
 
 def day(checks):
@@ -345,3 +370,4 @@ def paces(checks):
         large(checks, server, juliet)
         pings(checks, server)
         doors(checks, server)
+        searches(checks, server)

@@ -225,6 +225,18 @@ struct ChannelSearchTests {
     #expect(try self.page(rooms, search, ResultSetRequest()).names == sorted)
   }
 
+  /// Everything else looks at many rooms, and has a pace.
+  @Test func aListByAddressIsNoSearch() {
+    let list = ChannelSearch(order: .address)
+    #expect(list.isListing(ResultSetRequest()) && list.isListing(ResultSetRequest(max: 10, after: "a")))
+    #expect(!list.isListing(ResultSetRequest(max: 0)) && !list.isListing(ResultSetRequest(max: 2, isBackward: true)))
+    #expect(!ChannelSearch().isListing(ResultSetRequest()))
+    #expect(!ChannelSearch(words: ["a"], order: .address).isListing(ResultSetRequest()))
+    var busy = list
+    busy.usersMin = 1
+    #expect(!busy.isListing(ResultSetRequest()))
+  }
+
   @Test func theCountIsSaidWhereItIsKnown() throws {
     let rooms = [("a", 1), ("b", 3), ("c", 0)]
     #expect(

@@ -28,6 +28,8 @@ public enum PacedAct: Hashable, Sendable {
   case invite(network: String)
   case passwordChange(UserID)
   case search(UserID)
+  /// A search among rooms, by the address of a user here, or by the domain of one elsewhere: a domain could make up any number of users.
+  case roomSearch(String)
   /// A new guest.
   case guest(network: String)
   /// Requesting a code or a link, from a network.
@@ -56,6 +58,7 @@ public enum PacedAct: Hashable, Sendable {
     case .invite: AccountLimits.inviteRate
     case .passwordChange: AccountLimits.passwordChangeRate
     case .search: AccountLimits.searchRate
+    case .roomSearch: AccountLimits.roomSearchRate
     case .guest: AccountLimits.guestRate
     case .outgoing: AccountLimits.outgoingCodeRate
     case .codeOfHour(let budget):
@@ -79,6 +82,7 @@ public enum PacedAct: Hashable, Sendable {
     case .invite: "invitations"
     case .passwordChange: "password-changes"
     case .search: "searches"
+    case .roomSearch: "searches"
     case .guest: "guests"
     case .outgoing: "codes"
     case .codeOfHour: "codes-to-address-hour"
@@ -102,8 +106,8 @@ public enum PacedAct: Hashable, Sendable {
   var isShared: Bool {
     switch self {
     case .codeOfHour, .codeOfDay: true
-    case .registration, .newAccount, .takenName, .invite, .passwordChange, .search, .guest, .outgoing, .secondFactor,
-      .tokenLogin, .location, .nearby, .contactMatch, .export:
+    case .registration, .newAccount, .takenName, .invite, .passwordChange, .search, .roomSearch, .guest, .outgoing,
+      .secondFactor, .tokenLogin, .location, .nearby, .contactMatch, .export:
       false
     }
   }
@@ -123,7 +127,8 @@ public enum PacedAct: Hashable, Sendable {
         .tooFast, "codes-too-fast", "Too many codes or links were asked for. Wait a little.", retryAfter: wait)
     case .secondFactor:
       Problem(.tooFast, "codes-too-fast", "Too many wrong codes. Wait a little.", retryAfter: wait)
-    case .invite, .passwordChange, .search, .guest, .tokenLogin, .location, .nearby, .contactMatch, .export:
+    case .invite, .passwordChange, .search, .roomSearch, .guest, .tokenLogin, .location, .nearby, .contactMatch,
+      .export:
       Problem(.tooFast, "requests-too-fast", "You ask too often. Wait a little.", retryAfter: wait)
     }
   }

@@ -259,7 +259,11 @@ struct RoomCache {
   // MARK: Occupants
 
   func occupants(of room: DialogID) -> Occupants? { present[room] }
-  var headcounts: [DialogID: Int] { present.mapValues(\.count) }
+  /// Returns the number of occupants of each room that is not empty, of these rooms or of all.
+  func headcounts(of ids: [DialogID]?) -> [DialogID: Int] {
+    guard let ids else { return present.mapValues(\.count) }
+    return ids.reduce(into: [:]) { $0[$1] = present[$1]?.count }
+  }
   func rooms(of session: SessionID) -> Set<DialogID> { roomsBySession[session] ?? [] }
 
   mutating func occupy<Result>(_ room: DialogID, _ change: (inout Occupants) -> Result) -> Result {

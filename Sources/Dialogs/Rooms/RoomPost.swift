@@ -73,9 +73,9 @@ public enum RoomIntent: Sendable {
   case occupants(RoomReference)
   /// Returns the same without the list, which takes a look at every occupant.
   case place(RoomReference)
-  /// Returns the number of occupants of each room that is not empty, in all realms; for the server's own use.
-  /// `Receipt.value` is `[DialogID: Int]`.
-  case headcounts
+  /// Returns the number of occupants of each of these rooms that is not empty, or of each such room in all realms; for the server's
+  /// own use. `Receipt.value` is `[DialogID: Int]`.
+  case headcounts(of: [DialogID]?)
   /// Removes a session that has ended from all rooms. `isLost` tells the others that its end was a technical problem.
   case vacate(SessionID, isLost: Bool = false)
   /// Removes the author's session because an error has shown that its client is gone (XEP-0045 11.1).

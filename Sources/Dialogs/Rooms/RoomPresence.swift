@@ -471,9 +471,9 @@ extension Judge {
     }
   }
 
-  mutating func headcounts(_ post: Post) {
+  mutating func headcounts(_ post: Post, of ids: [DialogID]?) {
     var receipt = Receipt(position: head)
-    receipt.value = rooms.headcounts
+    receipt.value = rooms.headcounts(of: ids)
     settle(post, receipt)
   }
 

@@ -44,7 +44,7 @@ extension Judge {
     case .readNicks: try readNicks(post)
     case .occupants(let room): try occupants(post, room, lists: true)
     case .place(let room): try occupants(post, room, lists: false)
-    case .headcounts: headcounts(post)
+    case .headcounts(let ids): headcounts(post, of: ids)
     case .vacate(let session, let isLost): try vacate(session, isLost: isLost, post)
     case .lose(let room, let error): try exit(post, room, nil, error: error)
     }

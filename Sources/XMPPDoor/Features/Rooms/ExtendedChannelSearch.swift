@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import XMLStream
@@ -20,6 +21,10 @@ struct ExtendedChannelSearch: Feature {
       let search = try ChannelSearch(form)
       let set = try query.payload(ResultSetRequest.self) ?? ResultSetRequest()
       if set.index != nil { throw StanzaError(.featureNotImplemented, "there are no indexes") }
+      if search.isListing(set) { return Self.list(turn, search, set) }
+      let party = turn.party
+      let searcher = party.realm.isRemote ? party.address.domain : party.address.description
+      do throws(Problem) { try turn.accounts.pace(.roomSearch(searcher)) } catch { throw StanzaError(error) }
       Self.find(turn, search, set)
     }
   }
@@ -30,23 +35,43 @@ struct ExtendedChannelSearch: Feature {
     }
   }
 
+  /// Searches: the people of all rooms are counted, since the order or a condition may depend on them.
   private static func find(_ turn: Turn, _ search: ChannelSearch, _ set: ResultSetRequest) {
-    let realm = turn.parley.home(of: turn.party.realm)
-    turn.postToRoom(.headcounts) { receipt in
-      let counts = receipt.value as? [DialogID: Int] ?? [:]
-      turn.fetch { reader -> Result<ChannelSearch.Page, StanzaError> in
-        do {
-          let page = try search.page(set, counts: counts) { after in
-            try reader.rooms(in: realm, listed: true, matching: nil, after: after, limit: DoorLimits.channelsReadMax)
-          }
-          return .success(page)
-        } catch let error as StanzaError {
-          return .failure(error)
-        }
-      } reply: { (page) throws(StanzaError) in
-        let page = try page.get()
+    turn.postToRoom(.headcounts(of: nil)) { receipt in
+      read(turn, search, set, counts: receipt.value as? [DialogID: Int] ?? [:]) { page in
         turn.reply { write(page, into: &$0) }
       }
+    }
+  }
+
+  /// Lists rooms by address, and counts the people of those on the page.
+  private static func list(_ turn: Turn, _ search: ChannelSearch, _ set: ResultSetRequest) {
+    read(turn, search, set, counts: [:]) { page in
+      turn.postToRoom(.headcounts(of: page.hits.map(\.room.id))) { receipt in
+        let counts = receipt.value as? [DialogID: Int] ?? [:]
+        var page = page
+        page.hits = page.hits.map { ChannelSearch.Hit(room: $0.room, users: counts[$0.room.id] ?? 0) }
+        turn.reply { write(page, into: &$0) }
+      }
+    }
+  }
+
+  private static func read(
+    _ turn: Turn, _ search: ChannelSearch, _ set: ResultSetRequest, counts: [DialogID: Int],
+    then: @escaping (ChannelSearch.Page) -> Void
+  ) {
+    let realm = turn.parley.home(of: turn.party.realm)
+    turn.fetch { reader -> Result<ChannelSearch.Page, StanzaError> in
+      do {
+        let page = try search.page(set, counts: counts) { after in
+          try reader.rooms(in: realm, listed: true, matching: nil, after: after, limit: DoorLimits.channelsReadMax)
+        }
+        return .success(page)
+      } catch let error as StanzaError {
+        return .failure(error)
+      }
+    } reply: { (page) throws(StanzaError) in
+      then(try page.get())
     }
   }
 

@@ -142,6 +142,12 @@ struct ChannelSearch: Hashable {
 
   // MARK: Finding
 
+  /// Whether the page is one of all rooms by address: nothing behind it is read, and only the people of its rooms are counted.
+  func isListing(_ set: ResultSetRequest) -> Bool {
+    order == .address && words == nil && usersMin == 0 && !set.isBackward
+      && set.limit(default: DoorLimits.channelPageDefault, max: DoorLimits.channelPageMax) > 0
+  }
+
   /// A matching room.
   struct Hit: Hashable {
     let room: Room
