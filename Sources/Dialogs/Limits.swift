@@ -251,6 +251,9 @@ public enum Limits {
   /// Changes of nick of one user without voice in a room, and requests for voice: each is shown to people there, to whom
   /// the user may not speak. The next is refused with `visitor-too-fast`.
   static let visitorRate = Rate(burst: 1, perSecond: 1.0 / 60)
+  /// Rooms in which one post shows a session or its end: some ten milliseconds of the committer. A session of more rooms
+  /// is shown in the others by further posts, between those of others; it follows all of them from its beginning.
+  public static let roomsAtOnce = 100
   /// Rooms in which one user is a member, beside those to which others have added or invited the user; the next is refused.
   /// Others add a user to a room as long as the user is in fewer. A user is in twice as many at most, and a login reads all.
   public static let roomsPerUserMax = 5_000
@@ -377,6 +380,15 @@ public enum Limits {
   // Sessions.
   /// Sessions of one user over both doors; the next is refused with `resource-constraint`.
   public static let sessionsPerUserMax = 32
+  /// Sessions that one user begins or resumes: many devices begin theirs at once, and one on a bad network begins a new one
+  /// every few seconds. The next one waits, and is looked at again after `sessionStartRetry`: its client has to wait for
+  /// the answer, and nothing is refused. A session reads the contacts of its user, and is shown in all rooms.
+  static let sessionStartRate = Rate(burst: 20, perSecond: 1)
+  static let sessionStartRetry: Duration = .seconds(1)
+  /// Long polls of one user that wait for events: a client has the next one after each event. The next one is answered that
+  /// much later, with all events by then, and nothing is refused.
+  static let pollRate = Rate(burst: 100, perSecond: 5)
+  static let pollRetry: Duration = .milliseconds(200)
   /// Sessions of one user that are shown although their clients have lost their connection, since these may reconnect;
   /// the next is not.
   public static let lingeringMax = sessionsPerUserMax

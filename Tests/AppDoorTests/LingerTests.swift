@@ -198,6 +198,24 @@ import Testing
     #expect(try await scene.lastSeen() == later)
   }
 
+  /// Each session is shown in all rooms of its user: who connects again and again waits.
+  @Test func theNextOfManySessionsWaits() async throws {
+    let scene = try await Scene()
+    let caller = try await scene.logIn()
+    let (now, id) = (scene.clock.now, scene.juliet.id)
+    let budget = scene.parley.sending.budget(of: scene.juliet, from: "192.0.2.1", now: now)
+    for _ in 0..<Limits.sessionStartRate.burst { #expect(budget.startSession(now: now) == nil) }
+    try await scene.loop.executeInContext { [door = scene.door, loop = scene.loop, reading = scene.reading] in
+      AppSession(door: door, channel: Line(loop, reading), address: "192.0.2.1").begin(caller, cursor: nil)
+    }
+    // What the session had posted would be committed before this.
+    try await scene.parley.post(.confirm(.zero), by: scene.juliet)
+    #expect(scene.parley.hub.onlineSessions(of: id).isEmpty)
+    await scene.pass(1)
+    try await scene.until { [parley = scene.parley] in !parley.hub.onlineSessions(of: id).isEmpty }
+    await scene.loop.run()
+  }
+
   /// A socket that has sent more bytes than a user may is not read until the debt is paid off.
   @Test func aSocketThatSendsTooManyBytesIsNotReadForAWhile() async throws {
     let scene = try await Scene()

@@ -257,6 +257,7 @@ import Testing
     try await stage.act(.exit(.address(BareJID("r0@conference.localhost")), nil), by: balcony)
     try await stage.act(.enter(.address(address), stage.entering(balcony, "Juliet")), by: balcony)
     try await stage.act(.vacate(balcony.id), by: juliet)
+    for _ in 0..<Limits.roomsPerSessionMax / Limits.roomsAtOnce { try await stage.settle(juliet) }
     #expect((try await stage.act(.occupants(.address(address)), by: romeo).value as? Occupancy)?.count == 0)
   }
 

@@ -183,11 +183,12 @@ extension StoreConformance {
         try scene.join(scene.romeo, left.id, as: .none, writer)
         return (first, second, [early.position, late.position])
       }
-      func found() throws -> [(room: RoomName, since: Position)] {
+      func found() throws -> [(room: RoomName, since: Position, affiliation: Affiliation)] {
         try scene.read { try $0.memberships(of: scene.romeo.id) }
       }
       try equal(try found().map(\.room.address), [first.address, second.address])
       try equal(try found().map(\.since), since)
+      try equal(try found().map(\.affiliation), [.watcher, .member])
       try equal(try scene.read { try $0.membershipCount(of: scene.romeo.id) }, 2)
       // An invitation to another room, or of another user, counts for nothing.
       try scene.write { writer in

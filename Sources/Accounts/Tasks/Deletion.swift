@@ -138,7 +138,7 @@ extension Accounts {
   /// earliest member; an empty room is destroyed.
   func leaveRooms(_ user: User) async throws(Problem) {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    for (room, _) in try await parley.read({ try $0.memberships(of: user.id) }) {
+    for room in try await parley.read({ try $0.memberships(of: user.id).map(\.room) }) {
       do throws(Problem) { try await leave(room, party) } catch  where error == .roomDestroyed || error == .roomUnknown
       {
         // A temporary room has ended meanwhile, with the user's last session.

@@ -91,17 +91,36 @@ extension AppSession {
       close(problem.kind == .unauthenticated ? .unauthenticated : .tryAgainLater, problem)
     case .success(let caller):
       channel.loggedIn()
-      let rendering = Rendering(parley: parley, realm: caller.user.realm)
-      let handle = AppSessionHandle(
-        id: door.nextSessionID(), party: caller.user, lane: door.lane(channel.eventLoop), session: self)
-      var onlineSession = OnlineSession(session: handle, door: .app, resource: OpenSession.resource(caller))
-      onlineSession.access = caller.access(since: parley.clock.now)
-      onlineSession.transport = channel.transport
-      // A placeholder until the session is registered, and the real one replaces it.
-      pendingHello = PendingHello(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
-      let post = Post(author: caller.user, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
-      if !parley.submit(post) { attended(.failure(.overloaded)) }
+      attend(caller, caller.access(since: parley.clock.now), input, re: re)
     }
+  }
+
+  /// Registers the session of a known caller, as soon as the user may begin one more.
+  ///
+  /// - Parameter access: the credential as of the look at it: whatever was revoked since does not open the session.
+  private func attend(_ caller: Accounts.Caller, _ access: Access?, _ input: HelloInput, re: String) {
+    // The client may have gone while it waited.
+    guard case .identifying = state else { return }
+    let now = parley.clock.now
+    if let time = parley.sending.budget(of: caller.user, from: address, now: now).startSession(now: now) {
+      let waiting = NIOLoopBound((me: self, caller: caller, input: input), eventLoop: channel.eventLoop)
+      channel.eventLoop.scheduleTask(in: TimeAmount(time)) {
+        let (me, caller, input) = waiting.value
+        me.attend(caller, access, input, re: re)
+        me.flush()
+      }
+      return
+    }
+    let rendering = Rendering(parley: parley, realm: caller.user.realm)
+    let handle = AppSessionHandle(
+      id: door.nextSessionID(), party: caller.user, lane: door.lane(channel.eventLoop), session: self)
+    var onlineSession = OnlineSession(session: handle, door: .app, resource: OpenSession.resource(caller))
+    onlineSession.access = access
+    onlineSession.transport = channel.transport
+    // A placeholder until the session is registered, and the real one replaces it.
+    pendingHello = PendingHello(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
+    let post = Post(author: caller.user, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
+    if !parley.submit(post) { attended(.failure(.overloaded)) }
   }
 
   /// The state between `hello` and its answer.
@@ -142,16 +161,16 @@ extension AppSession {
       handle: pendingHello.handle, caller: pendingHello.caller, rendering: rendering,
       follower: FeedFollower(behind: behind, attended: head),
       cursor: isForeign ? headCursor : pendingHello.cursor ?? headCursor, attended: head,
-      profile: receipt.contactSnapshot?.user.profile, now: parley.clock.now)
+      profile: receipt.user?.profile, now: parley.clock.now)
     // A client that reconnects soon is shown as before, until it sends another presence.
     let here = parley.hub.onlineSessions(of: pendingHello.caller.user.id).first { $0.session === pendingHello.handle }
     if let presence = here?.presence {
       session.presence = presence
-      if let profile = receipt.contactSnapshot?.user.profile { show(profile, session) }
+      if let profile = receipt.user?.profile { show(profile, session) }
     }
     state = .open(session)
     accept(pendingHello.re)
-    if let user = receipt.contactSnapshot?.user {
+    if let user = receipt.user {
       tell(
         .ready,
         ReadyBody(

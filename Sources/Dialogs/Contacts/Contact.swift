@@ -146,6 +146,11 @@ public final class ContactSnapshot: Sendable {
       rosterVersion: max(rosterVersion ?? .zero, self.rosterVersion), messagesFrom: messagesFrom ?? self.messagesFrom)
   }
 
+  /// Returns the snapshot with these contact groups; itself if it has them, as another one costs a look at each contact.
+  func seeing(_ groups: [SharedContacts]) -> ContactSnapshot {
+    shared.elementsEqual(groups, by: { $0 === $1 }) ? self : with(shared: groups)
+  }
+
   public func blocks(_ jid: JID) -> Bool {
     blockList.blocks(jid)
   }

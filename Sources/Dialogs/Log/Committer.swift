@@ -178,7 +178,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .arrived(let onlineSession, let contactSnapshot):
         // The groups as the posts before it have left them.
         let shared = hub.contactGroups.groups(of: onlineSession.session.party.id)
-        if let replaced = hub.register(onlineSession, contactSnapshot: contactSnapshot?.with(shared: shared)) {
+        if let replaced = hub.register(onlineSession, contactSnapshot: contactSnapshot?.seeing(shared)) {
           lanes.add(.signal(.closed(.replaced), .direct), to: replaced)
         }
       case .handedOver(let old, let new):
@@ -213,8 +213,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .node(let event, let contactSnapshot):
         if event.isForContacts { isSpread = true }
         hub.route(event, contactSnapshot: contactSnapshot, into: &lanes)
-      case .followed(let room, let session, let seesAddresses):
-        audiences.follow(room, by: session, seesAddresses: seesAddresses)
+      case .followed(let memberships, let session):
+        for each in memberships { audiences.follow(each.room, by: session, seesAddresses: each.seesAddresses) }
       case .vacated(let session): audiences.forget(session)
       case .typingOverdue: for record in hub.typing.takeOverdue(clock.now) { end(record, into: &lanes) }
       case .later(let post): inbox.appendSurely(post)
@@ -526,8 +526,8 @@ enum Effect {
   case room(RoomEffect)
   /// A node's event. `contactSnapshot` is the owner's, if they were not online.
   case node(NodeEvent, ContactSnapshot?)
-  /// An app session follows a room of which its user is a member.
-  case followed(DialogID, any LiveSession, seesAddresses: Bool)
+  /// An app session follows rooms of which its user is a member.
+  case followed([RoomCache.Membership], any LiveSession)
   /// The end of a session.
   case vacated(SessionID)
   /// The time of a typing indicator may be over.

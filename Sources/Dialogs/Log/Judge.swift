@@ -63,6 +63,10 @@ struct Judge {
   private var arriving: [OnlineSession] = []
   /// Whether several bookmarks are changing: the list is announced after all of them.
   var isGathering = false
+  /// The users whose contact snapshots this batch changes, and whether it changes contact groups: the hub has the changes
+  /// after the batch.
+  private var changedSnapshots: Set<UserID> = []
+  private var hasChangedGroups = false
 
   struct CachedUser {
     let party: Party
@@ -196,6 +200,8 @@ struct Judge {
     rooms.rollBack()
     outbox = nil
     isGathering = false
+    changedSnapshots = []
+    hasChangedGroups = false
     sharedContacts = [:]
     strangers.rollBack()
     forwardedReports.rollBack()
@@ -212,6 +218,8 @@ struct Judge {
     sending.noteStored(storing, at: now)
     storing.removeAll(keepingCapacity: true)
     arriving.removeAll(keepingCapacity: true)
+    changedSnapshots.removeAll(keepingCapacity: true)
+    hasChangedGroups = false
     sharedContacts.removeAll(keepingCapacity: true)
     strangers.settled()
     forwardedReports.settled()
@@ -361,14 +369,21 @@ struct Judge {
 
   mutating func settle(_ post: Post, _ receipt: Receipt? = nil) {
     // The charge of a post that was delivered to nobody is given back, whoever waits for its outcome.
-    if case .none = post.completion, post.charge == nil { return }
+    if case .none = post.completion, post.charge == nil, receipt?.deliveries ?? 0 == 0 { return }
     effects.append(.settled(post, .success(receipt ?? Receipt(position: head))))
   }
 
   /// Refuses a post that has changed something nonetheless.
   mutating func refuse(_ post: Post, _ problem: Problem) { effects.append(.settled(post, .failure(problem))) }
 
-  mutating func tell(_ item: Effect) { effects.append(item) }
+  mutating func tell(_ item: Effect) {
+    switch item {
+    case .contactSnapshot(let user, _): changedSnapshots.insert(user)
+    case .contactGroup, .contactNamed: hasChangedGroups = true
+    default: break
+    }
+    effects.append(item)
+  }
 
   mutating func nextPosition() -> Position {
     head = head.next
@@ -623,7 +638,7 @@ struct Judge {
     return entry
   }
 
-  private func sendingBudget(of post: Post) -> SendingBudget {
+  func sendingBudget(of post: Post) -> SendingBudget {
     sending.budget(ofAuthor: post.author, from: post.peer, in: realms, now: now)
   }
 
@@ -644,33 +659,34 @@ struct Judge {
         "This user has \(Limits.sessionsPerUserMax) sessions already; close one first.")
     }
     if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author) }
-    let contactSnapshot = try ContactSnapshot(of: user, in: hub.contactGroups, writer)
+    let contactSnapshot = try contactSnapshot(of: user)
     var onlineSession = onlineSession
     onlineSession.since = time
     tell(.arrived(onlineSession, contactSnapshot))
     arriving.append(onlineSession)
-    var deliveries = 0
-    if onlineSession.door == .app {
-      for (room, _) in try writer.memberships(of: user.id) {
-        // A session that only waits for events is told nothing but that there are some.
-        let sees = try !onlineSession.isUnseen && isAdmin(user.id, of: room.dialog, post.author)
-        tell(.followed(room.dialog, onlineSession.session, seesAddresses: sees))
-        let size = audienceSizes.count(in: .dialog(room.dialog))
-        // The arrival of a user who is not there yet is delivered to everybody. A user in debt only follows the room.
-        if size > 0, rooms.occupants(of: room.dialog)?.occupant(of: user.id) == nil,
-          sendingBudget(of: post).owesDeliveries(now: now)
-        {
-          continue
-        }
-        // The end of the session is charged as well, as the exit of an occupant is.
-        if try come(onlineSession, to: room.dialog) { deliveries += 2 * size }
-      }
-    }
     var receipt = Receipt(position: head)
-    receipt.deliveries = deliveries
-    receipt.contactSnapshot = contactSnapshot
+    if onlineSession.door == .app {
+      let memberships = try memberships(of: user.id)
+      // A session that only waits for events is told nothing but that there are some.
+      let followed =
+        onlineSession.isUnseen
+        ? memberships.map { RoomCache.Membership(room: $0.room, seesAddresses: false) } : memberships
+      tell(.followed(followed, onlineSession.session))
+      receipt.deliveries = try come(onlineSession, toRoomsBehind: DialogID(0), charging: sendingBudget(of: post))
+    }
+    receipt.position = head
+    receipt.user = user
     receipt.delivered = user.delivered
     settle(post, receipt)
+  }
+
+  /// Returns the contacts of a user who comes online: the hub has them if another session of the user is there. Thousands of
+  /// them are not read for each session.
+  private func contactSnapshot(of user: User) throws -> ContactSnapshot {
+    if !hasChangedGroups, !changedSnapshots.contains(user.id), let known = hub.contactSnapshot(of: user.id) {
+      return known
+    }
+    return try ContactSnapshot(of: user, in: hub.contactGroups, writer)
   }
 
   private mutating func openDialog(_ post: Post, _ address: BareJID) throws {

@@ -61,7 +61,11 @@ public final class Post: Sendable {
   }
 
   /// The network address of the client whose session it is; `nil` if it is not known.
-  var peer: String? { if case .session(let session, _) = completion { session.peer } else { nil } }
+  var peer: String? {
+    if case .session(let session, _) = completion { return session.peer }
+    if case .room(.come(let onlineSession, _)) = intent { return onlineSession.session.peer }
+    return nil
+  }
 
   /// Creates the post of the same author under their stored id.
   init(_ post: Post, from author: Party) {
@@ -408,12 +412,12 @@ public struct Receipt: Sendable {
   public var room: Room?
   /// Whether the message is in a room whose addresses the author may not see.
   public var isAnonymized = false
-  /// The user's contacts and blocks, for `goOnline`.
-  public var contactSnapshot: ContactSnapshot?
+  /// The user, for `goOnline`.
+  public var user: User?
   /// The position behind which no client has confirmed inbound entries, for `goOnline`.
   public var delivered: Position = .zero
-  /// The deliveries to large rooms that announce the session, for `goOnline`, or that bring a scheduled message. They are
-  /// charged to the author.
+  /// The deliveries to rooms that announce the session or its end, for `goOnline` and what follows, or that bring a scheduled
+  /// message to a large room. They are charged to the author.
   var deliveries = 0
   /// The large room to which they are charged as well.
   var chargedRoom: BareJID?

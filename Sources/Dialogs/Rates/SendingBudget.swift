@@ -214,6 +214,8 @@ public final class SendingBudget: Sendable {
     var stanzas: TokenBucket
     var bytes: TokenBucket
     var deliveries: TokenBucket
+    var sessionStarts: TokenBucket
+    var polls: TokenBucket
     /// The end of the time for which the account waits for a room.
     var waitsUntil: Timestamp?
     /// The bound that was reached last.
@@ -237,7 +239,24 @@ public final class SendingBudget: Sendable {
     state = Mutex(
       State(
         stanzas: TokenBucket(rates.stanzas, now: now), bytes: TokenBucket(rates.bytes, now: now),
-        deliveries: TokenBucket(rates.deliveries, now: now)))
+        deliveries: TokenBucket(rates.deliveries, now: now),
+        sessionStarts: TokenBucket(Limits.sessionStartRate, now: now), polls: TokenBucket(Limits.pollRate, now: now)))
+  }
+
+  /// Counts a session that begins or is resumed.
+  ///
+  /// - Returns: `nil`, or the time after which to ask again: too many have begun, and nothing was counted.
+  public func startSession(now: Timestamp) -> Duration? {
+    if isUnlimited { return nil }
+    let isTaken = state.withLock { $0.sessionStarts.take(Limits.sessionStartRate, now: now) == nil }
+    return isTaken ? nil : Limits.sessionStartRetry
+  }
+
+  /// Counts a long poll that waits for events. Returns the same.
+  public func startPoll(now: Timestamp) -> Duration? {
+    if isUnlimited { return nil }
+    let isTaken = state.withLock { $0.polls.take(Limits.pollRate, now: now) == nil }
+    return isTaken ? nil : Limits.pollRetry
   }
 
   /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.
@@ -396,6 +415,8 @@ public final class SendingBudget: Sendable {
     state.withLock { state in
       state.stanzas.isFull(rates.stanzas, now: now) && state.bytes.isFull(rates.bytes, now: now)
         && state.deliveries.isFull(rates.deliveries, now: now) && state.wait(now: now) == .zero
+        && state.sessionStarts.isFull(Limits.sessionStartRate, now: now)
+        && state.polls.isFull(Limits.pollRate, now: now)
     }
   }
 }

@@ -49,6 +49,12 @@ struct RoomCache {
     var after: UserID?
   }
 
+  /// A room of which a user is a member.
+  struct Membership: Sendable {
+    let room: DialogID
+    let seesAddresses: Bool
+  }
+
   /// A user's place in a room.
   private struct Seat: Hashable {
     let room: DialogID
@@ -102,6 +108,10 @@ struct RoomCache {
   private var left: [DialogID] = []
   /// The number of members, member lists and marks in `states`.
   private var cachedRows = 0
+  /// The rooms of users who have come online, by number, so that they are not read for each session.
+  private var memberships: [UserID: [Membership]] = [:]
+  /// The number of rooms in `memberships`.
+  private var membershipCount = 0
   /// The looks of the members' nicks. An account that is created empties the cache of rows, but changes no nicks: the
   /// members of a large room are not read again for each newcomer.
   private var looks: [DialogID: NickLooks] = [:]
@@ -183,6 +193,20 @@ struct RoomCache {
   mutating func remember(_ member: Member?, of user: UserID, in state: State) {
     if state.members[user] == nil { cachedRows += 1 }
     state.members[user] = .some(member)
+  }
+
+  /// Returns the rooms of a user; `nil` if they have not been read since they changed.
+  func memberships(of user: UserID) -> [Membership]? { memberships[user] }
+
+  mutating func remember(_ found: [Membership], of user: UserID) {
+    forgetMemberships(of: user)
+    memberships[user] = found
+    membershipCount += found.count
+  }
+
+  /// Drops the rooms of a user, of which one has changed.
+  mutating func forgetMemberships(of user: UserID) {
+    membershipCount -= memberships.removeValue(forKey: user)?.count ?? 0
   }
 
   /// Returns what the nicks of a room's members look like; `nil` if they have not been read.
@@ -412,6 +436,7 @@ struct RoomCache {
     formerFounders.removeAll(keepingCapacity: true)
     lookedAt.removeAll(keepingCapacity: true)
     if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
+    if memberships.count + membershipCount > Limits.cachedMembersMax { forgetMemberships() }
     if looks.count + lookCount > Limits.cachedMembersMax { forgetLooks() }
   }
 
@@ -451,6 +476,12 @@ struct RoomCache {
     states = [:]
     numbers = [:]
     cachedRows = 0
+    forgetMemberships()
+  }
+
+  private mutating func forgetMemberships() {
+    memberships = [:]
+    membershipCount = 0
   }
 
   private mutating func forgetLooks() {

@@ -69,6 +69,7 @@ extension Judge {
       .destroyed(reason: reason, alternate: destroyed.alternate), by: author, in: state, feeds: feeds)
     // Written at once: sessions that register in the same batch read their memberships, and others make the room again.
     try writer.update(state.room)
+    for member in members { rooms.forgetMemberships(of: member.id) }
     if state.room.isAddressFree { rooms.release(state.room) }
     if let occupants = rooms.occupants(of: state.room.id) {
       for (key, occupant) in occupants.byKey {

@@ -116,7 +116,7 @@ extension Judge {
         joinedAt: time, version: created.position),
       in: state)
     for onlineSession in appSessions(of: author.id) {
-      tell(.followed(state.room.id, onlineSession.session, seesAddresses: true))
+      tell(.followed([RoomCache.Membership(room: state.room.id, seesAddresses: true)], onlineSession.session))
     }
     try comeAll(author, to: state.room.id)
   }

@@ -282,9 +282,8 @@ extension Judge {
     let comes = now.isMember && !was.isMember
     let goes = !now.isMember && was.isMember
     if comes {
-      for onlineSession in appSessions(of: party.id) {
-        tell(.followed(entry.dialog, onlineSession.session, seesAddresses: now.seesAddresses))
-      }
+      let membership = RoomCache.Membership(room: entry.dialog, seesAddresses: now.seesAddresses)
+      for onlineSession in appSessions(of: party.id) { tell(.followed([membership], onlineSession.session)) }
     } else if now.seesAddresses != was.seesAddresses {
       tell(.seesAddresses(now.seesAddresses, party.id, entry.dialog))
     }

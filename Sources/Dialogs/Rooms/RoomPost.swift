@@ -76,7 +76,11 @@ public enum RoomIntent: Sendable {
   /// Returns the number of occupants of each of these rooms that is not empty, or of each such room in all realms; for the server's
   /// own use. `Receipt.value` is `[DialogID: Int]`.
   case headcounts(of: [DialogID]?)
-  /// Removes a session that has ended from all rooms. `isLost` tells the others that its end was a technical problem.
+  /// Shows an app session in the rooms of its user behind this one: in some with each post, so that a user of thousands of
+  /// rooms does not block the log. It does nothing if the session has ended; the server's own.
+  case come(OnlineSession, toRoomsBehind: DialogID)
+  /// Removes a session that has ended from all rooms, from some with each post. `isLost` tells the others that its end was
+  /// a technical problem.
   case vacate(SessionID, isLost: Bool = false)
   /// Removes the author's session because an error has shown that its client is gone (XEP-0045 11.1).
   case lose(RoomReference, DeliveryError)

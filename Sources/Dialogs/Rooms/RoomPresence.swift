@@ -257,6 +257,49 @@ extension Judge {
     return true
   }
 
+  /// Adds an app session to the occupants of its user's rooms behind one: of some in this post, and of the others in later
+  /// ones, so that other posts are between them.
+  ///
+  /// - Parameter budget: the user's.
+  /// - Returns: the deliveries of this post, with those of the session's end in large rooms.
+  mutating func come(
+    _ onlineSession: OnlineSession, toRoomsBehind last: DialogID, charging budget: SendingBudget
+  ) throws -> Int {
+    if onlineSession.isUnseen { return 0 }
+    let user = onlineSession.session.party
+    let left = try memberships(of: user.id).drop { $0.room.number <= last.number }
+    let here = left.prefix(Limits.roomsAtOnce)
+    var deliveries = 0
+    for room in here.map(\.room) {
+      let large = audienceSizes.count(in: .dialog(room))
+      let size = large > 0 ? large : rooms.occupants(of: room)?.count ?? 0
+      // The arrival of a user who is not there yet is delivered to everybody. A user in debt only follows the room.
+      if size > 0, rooms.occupants(of: room)?.key(of: user.id) == nil, budget.owesDeliveries(now: now) { continue }
+      // The end of the session is charged as well, as the exit of an occupant is; that in small rooms when it comes.
+      if try come(onlineSession, to: room) { deliveries += large > 0 ? 2 * size : size }
+    }
+    if left.count > here.count, let last = here.last?.room {
+      tell(
+        .later(
+          Post(author: user, intent: .room(.come(onlineSession, toRoomsBehind: last)), completion: .none)))
+    }
+    return Self.charged(deliveries)
+  }
+
+  mutating func come(_ post: Post, _ onlineSession: OnlineSession, toRoomsBehind last: DialogID) throws {
+    var receipt = Receipt(position: head)
+    // It may have ended meanwhile.
+    if hub.onlineSessions(of: post.author.id).contains(where: { $0.session === onlineSession.session }) {
+      receipt.deliveries = try come(onlineSession, toRoomsBehind: last, charging: sendingBudget(of: post))
+    }
+    receipt.position = head
+    settle(post, receipt)
+  }
+
+  /// Returns the deliveries of a post to many rooms that are charged: none where they are no more than those of a message to
+  /// a small room.
+  private static func charged(_ deliveries: Int) -> Int { deliveries < Limits.fanOutMin ? 0 : deliveries }
+
   // MARK: Rooms being set up
 
   /// Leases an address without a room to the first who enters (XEP-0045 10.1). Nothing is stored until they configure
@@ -445,15 +488,33 @@ extension Judge {
   }
 
   mutating func vacate(_ session: SessionID, isLost: Bool, _ post: Post) throws {
-    for id in rooms.rooms(of: session) {
-      guard let room = try rooms.states[id]?.room ?? writer.room(id) else { continue }
-      _ = leave(room, session, nil, isHeard: false, codes: isLost ? [333] : [])
+    let all = rooms.rooms(of: session)
+    var deliveries = 0
+    for id in all.prefix(Limits.roomsAtOnce) {
+      if let room = try rooms.states[id]?.room ?? writer.room(id) {
+        _ = leave(room, session, nil, isHeard: false, codes: isLost ? [333] : [])
+        // That in large rooms was charged before.
+        if audienceSizes.count(in: .dialog(id)) == 0, let occupants = rooms.occupants(of: id),
+          occupants.key(of: post.author.id) == nil
+        {
+          deliveries += occupants.count
+        }
+      }
+      // Whatever has become of the room: the next post goes on with the others.
+      rooms.setPresent(session, in: id, false)
     }
     for address in rooms.leases(of: post.author.id) where rooms.leases[address]?.session.id == session {
       rooms.lease(address, nil)
     }
     tell(.vacated(session))
-    settle(post)
+    if all.count > Limits.roomsAtOnce {
+      let rest = RoomIntent.vacate(session, isLost: isLost)
+      tell(.later(Post(author: post.author, intent: .room(rest), completion: .none)))
+    }
+    var receipt = Receipt(position: head)
+    // A domain elsewhere is not charged for all of its users whose sessions end with its connection.
+    if !post.author.realm.isRemote { receipt.deliveries = Self.charged(deliveries) }
+    settle(post, receipt)
   }
 
   /// Replaces a session in its rooms by the one that resumed it.

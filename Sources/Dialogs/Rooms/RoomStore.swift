@@ -20,8 +20,8 @@ public protocol RoomReader {
   /// Returns everyone whose row has a greater `version`, removed ones as `none`, by version; several may share one.
   func memberChanges(of room: DialogID, for reason: ServerReason, after: Position, limit: Int) throws -> [Member]
   /// Returns the rooms that are not destroyed in which the user is a member, with the position behind which they follow
-  /// each, by room number.
-  func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)]
+  /// each, and their affiliation, by room number.
+  func memberships(of user: UserID) throws -> [(room: RoomName, since: Position, affiliation: Affiliation)]
   /// Returns the number of these rooms.
   func membershipCount(of user: UserID) throws -> Int
   /// Returns the number of those to which this user, or anybody if it is `nil`, has added or invited the user.

@@ -45,6 +45,7 @@ extension Judge {
     case .occupants(let room): try occupants(post, room, lists: true)
     case .place(let room): try occupants(post, room, lists: false)
     case .headcounts(let ids): headcounts(post, of: ids)
+    case .come(let onlineSession, let last): try come(post, onlineSession, toRoomsBehind: last)
     case .vacate(let session, let isLost): try vacate(session, isLost: isLost, post)
     case .lose(let room, let error): try exit(post, room, nil, error: error)
     }
@@ -118,9 +119,14 @@ extension Judge {
     try member(user, in: state)?.affiliation ?? .none
   }
 
-  mutating func isAdmin(_ user: UserID, of room: DialogID, _ author: Party) throws -> Bool {
-    guard let state = try lookUp(.dialog(room), for: author) else { return false }
-    return try affiliation(of: user, in: state).seesAddresses
+  /// Returns the rooms of which a user is a member, by number. They are read once, and again when one of them has changed.
+  mutating func memberships(of user: UserID) throws -> [RoomCache.Membership] {
+    if let known = rooms.memberships(of: user) { return known }
+    let found = try writer.memberships(of: user).map {
+      RoomCache.Membership(room: $0.room.dialog, seesAddresses: $0.affiliation.seesAddresses)
+    }
+    rooms.remember(found, of: user)
+    return found
   }
 
   /// Returns the room's state for a member or occupant; to others a room that they may know of appears unknown.
@@ -245,6 +251,7 @@ extension Judge {
     try writer.put(member, ordinal: state.room.ordinal)
     rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
     rooms.edited(state)
+    rooms.forgetMemberships(of: member.party.id)
     rooms.note(nick: member.affiliation.isMember ? member.nick : nil, of: member.party.id, in: state.room.id)
     if !member.affiliation.isMember { state.marks[member.party.id] = nil }
     if member.affiliation.isMember, !wasMember {

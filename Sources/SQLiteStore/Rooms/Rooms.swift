@@ -84,9 +84,12 @@ extension Reader {
       version: Position(row.int(column + 6)), reason: row.textOrNil(column + 7), isKicked: row.int(column + 8) != 0)
   }
 
-  func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)] {
+  func memberships(of user: UserID) throws -> [(room: RoomName, since: Position, affiliation: Affiliation)] {
     try connection(.memberships, user).all { row in
-      (room: try known(DialogID(row.int(0))), since: Position(row.int(1)))
+      (
+        room: try known(DialogID(row.int(0))), since: Position(row.int(1)),
+        affiliation: try FactCoding.affiliation(row.int(2))
+      )
     }
   }
 
@@ -310,7 +313,7 @@ extension Query {
     """)
   fileprivate static let memberships = Query(
     """
-    SELECT m.dialog, a.since FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
+    SELECT m.dialog, a.since, a.affiliation FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
     WHERE m.user = ?1 ORDER BY m.dialog
     """)
   fileprivate static let membershipCount = Query(

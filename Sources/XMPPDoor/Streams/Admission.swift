@@ -52,19 +52,35 @@ extension XMPPConnection {
     _ party: Party, _ jid: FullJID, holding: Bool,
     _ then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
   ) {
-    let session = XMPPSession(door: door, loopContext: loopContext, party: party, jid: jid, peer: peer)
     pause(.machine)
-    session.goOnline(holding: holding, by: access, over: transportKind) { [self] problem in
-      guard !isOver else { return session.end() }
-      if let problem {
-        then(self, .failure(StanzaError(problem)))
-      } else {
-        machine.bound(jid)
-        self.session = session
-        then(self, .success(session))
+    startSession(of: party) { [self] in
+      let session = XMPPSession(door: door, loopContext: loopContext, party: party, jid: jid, peer: peer)
+      session.goOnline(holding: holding, by: access, over: transportKind) { [self] problem in
+        guard !isOver else { return session.end() }
+        if let problem {
+          then(self, .failure(StanzaError(problem)))
+        } else {
+          machine.bound(jid)
+          self.session = session
+          then(self, .success(session))
+        }
+        unpause(.machine)
+        flush()
       }
-      unpause(.machine)
-      flush()
+    }
+  }
+
+  /// Calls `body` as soon as the user may begin one more session, or resume one; never if the client has gone meanwhile.
+  private func startSession(of party: Party, _ body: @escaping () -> Void) {
+    if isOver { return }
+    let now = door.parley.clock.now
+    guard let time = door.parley.sending.budget(of: party, from: peer, now: now).startSession(now: now) else {
+      return body()
+    }
+    let waiting = NIOLoopBound((connection: self, body: body), eventLoop: loop)
+    loop.scheduleTask(in: TimeAmount(time)) {
+      let (connection, body) = waiting.value
+      connection.startSession(of: party, body)
     }
   }
 
@@ -109,11 +125,16 @@ extension XMPPConnection {
         return answer(connection, .failed(.itemNotFound, handled: nil))
       }
       let party = Party(id: found.id, realm: found.realm, address: found.address)
-      guard let nonce, let former = connection.door.suspended.take(nonce, of: party) else {
-        let decision = ResumptionMachine<Sent>.refuse(durable.map { .expired(handled: $0) } ?? .unknown)
-        return connection.refuse(decision, answer)
+      connection.pause(.machine)
+      connection.startSession(of: party) {
+        if let nonce, let former = connection.door.suspended.take(nonce, of: party) {
+          connection.takeOver(former, handled: handled, answer)
+        } else {
+          connection.refuse(ResumptionMachine<Sent>.refuse(durable.map { .expired(handled: $0) } ?? .unknown), answer)
+        }
+        connection.unpause(.machine)
+        connection.flush()
       }
-      connection.takeOver(former, handled: handled, answer)
     }
   }
 

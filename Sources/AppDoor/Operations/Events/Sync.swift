@@ -35,19 +35,28 @@ enum Sync: ServedOperation {
     }
     var page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
     if page.events.isEmpty && wait > 0 {
+      let access = caller.access(since: call.parley.clock.now)
+      let budget = call.parley.sending.budget(of: caller.user, from: call.address, now: call.parley.clock.now)
+      var waited = Duration.zero
+      while let time = budget.startPoll(now: call.parley.clock.now) {
+        // Others of this user have waited as long.
+        if waited >= .seconds(wait) { return .ok(page) }
+        try? await Task.sleep(for: time)
+        waited += time
+      }
       let waiter = SyncWaiter(party: caller.user, door: call.door)
       // From here on nothing is missed: earlier commits are in the next page, later ones wake the waiter.
       var onlineSession = OnlineSession(session: waiter, door: .app, resource: waiter.resource)
       onlineSession.isUnseen = true
       onlineSession.transport = .poll
-      onlineSession.access = caller.access(since: call.parley.clock.now)
+      onlineSession.access = access
       try await call.parley.post(.goOnline(onlineSession), by: caller.user)
       do throws(Problem) {
         page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
         if page.events.isEmpty {
           // Without its client the session would count as online until the wait is over.
           call.whenClientLeaves { waiter.wake() }
-          try await waiter.wait(seconds: wait)
+          try await waiter.wait(seconds: max(0, wait - Int(waited.components.seconds)))
           page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
         }
       } catch {
