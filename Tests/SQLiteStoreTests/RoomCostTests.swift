@@ -20,6 +20,63 @@ import Testing
       uniqueKeysWithValues: tables.map { ($0, Int(try store.int("SELECT count(*) FROM \($0)") ?? 0)) })
   }
 
+  private final class Steps {
+    var count = 0
+  }
+
+  /// Returns the hundreds of steps of the engine that `body` takes.
+  private func steps(_ writer: any StoreWriter, _ body: () throws -> Void) throws -> Int {
+    let handle = try #require((writer as? Writer)?.connection.handle)
+    let steps = Steps()
+    sqlite3_progress_handler(
+      handle, 100,
+      { context in
+        if let context { Unmanaged<Steps>.fromOpaque(context).takeUnretainedValue().count += 1 }
+        return 0
+      }, Unmanaged.passUnretained(steps).toOpaque())
+    defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+    try body()
+    return withExtendedLifetime(steps) { steps.count }
+  }
+
+  /// A marker that moves nothing asks for it, as often as somebody likes.
+  @Test func theNumberOfAMessageCostsTheSameInALongRoom() throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    let verona = try Verona(store)
+    let time = Timestamp(milliseconds: 1)
+    let count: Int64 = 2_000
+    try store.write { writer in
+      let room = try writer.insertRoom(
+        localpart: "orchard", in: verona.romeo.realm, externalID: nil, settings: .group, createdAt: time)
+      for number in 1...count {
+        try writer.insert(
+          Entry(
+            position: Position(number), time: time, dialog: room.id, author: verona.romeo, place: .room(room.name),
+            fact: .message(
+              Message(
+                sequence: number, content: Content(kind: .text, text: "rose"), envelope: Envelope(type: .groupchat),
+                traits: [.counts, .archived])),
+            id: PublicID(high: 0, low: 0)),
+          feeds: [], key: nil)
+      }
+      try writer.put(
+        Member(
+          room: room.id, party: verona.juliet, affiliation: .member, nick: "juliet", since: Position(count),
+          joinedAt: time, version: Position(count)),
+        ordinal: count)
+      // Of what the reader has written, each entry since then or before it is looked at.
+      let all = try steps(writer) { _ = try writer.counting(in: room.id, upTo: Position(1), by: verona.juliet.id) }
+      #expect(all > 20)
+      for position in [1, 1_000, count] {
+        var ordinal: Int64 = 0
+        let one = try steps(writer) { ordinal = try writer.ordinal(in: room.id, upTo: Position(position)) }
+        #expect(ordinal == position && one <= 2)
+      }
+    }
+    try store.close()
+  }
+
   @Test(arguments: [2, 100]) func aMessageCostsTheSameWhateverTheNumberOfMembers(_ members: Int) throws {
     let folder = try Folder()
     let store = try folder.open()

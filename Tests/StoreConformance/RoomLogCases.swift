@@ -205,6 +205,7 @@ extension StoreConformance {
               let juliet = try writer.counting(in: room.id, upTo: position, by: scene.juliet.id)
               try equal([romeo.all, romeo.own, juliet.own], [expected.all, expected.romeo, expected.juliet])
               try equal(juliet.all, romeo.all)
+              try equal(try writer.ordinal(in: room.id, upTo: position), romeo.all)
             }
           }
         }
@@ -212,6 +213,7 @@ extension StoreConformance {
         try equal([end.all, end.own], [7, 2])
         let nothing = try writer.counting(in: room.id, upTo: .zero, by: scene.romeo.id)
         try equal([nothing.all, nothing.own], [0, 0])
+        try equal(try writer.ordinal(in: room.id, upTo: .zero), 0)
       }
     },
     Case(name: "counting in a room does not wait for the author's mark to be put") { scene in

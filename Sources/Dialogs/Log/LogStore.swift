@@ -57,7 +57,10 @@ public protocol LogReader {
   func unarchived(of log: LogAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry]
   /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
   /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
+  /// In a room it looks at each entry between the mark and `position`.
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
+  /// Returns the number of counting messages of the dialog or room up to and including `position`, at the cost of one look.
+  func ordinal(in dialog: DialogID, upTo position: Position) throws -> Int64
   /// Returns the room's history (XEP-0045 7.2.13) and archive (XEP-0313): messages with trait `archived`, and topics.
   func archive(of room: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns everything that the user's clients follow: messages, markers, contact, block and profile changes, behind

@@ -60,7 +60,7 @@ extension Judge {
   /// Subtracts a hidden message from the user's unread ones.
   private mutating func uncount(_ entry: Entry, for user: Party) throws {
     // Not by position: a new member has displayed nothing, and what was said before they joined counts as read.
-    let number = try writer.counting(in: entry.dialog, upTo: entry.position, by: user.id).all
+    let number = try writer.ordinal(in: entry.dialog, upTo: entry.position)
     try changeMark(of: user, in: entry.dialog) { mark, _ in
       if number > mark.displayedOrdinal { mark.hidden += 1 }
     }

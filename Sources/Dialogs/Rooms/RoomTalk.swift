@@ -409,15 +409,16 @@ extension Judge {
       return settle(post, receipt)
     }
     if draft.kind == .displayed {
-      let counting =
-        target.position >= state.room.last
-        ? (all: state.room.ordinal, own: mark.own)
-        : try counted(upTo: target.position, by: reader.id, in: state)
-      // What was said before the reader joined counts as read: a marker there makes nothing of it unread.
-      guard counting.all >= mark.displayedOrdinal else {
+      let isLast = target.position >= state.room.last
+      let all = try isLast ? state.room.ordinal : writer.ordinal(in: state.room.id, upTo: target.position)
+      // What was said before the reader joined counts as read: a marker there makes nothing of it unread. Nothing is counted
+      // for it, as the mark stays, and the same marker would count again.
+      guard all >= mark.displayedOrdinal else {
         receipt.isRepeat = true
         return settle(post, receipt)
       }
+      let counting =
+        try isLast ? (all: all, own: mark.own) : counted(upTo: target.position, by: reader.id, in: state)
       if mark.hidden > 0 {
         mark.hidden = try writer.hiddenCount(of: reader.id, in: state.room.id, after: target.position)
       }

@@ -155,6 +155,10 @@ extension Reader {
     }
   }
 
+  func ordinal(in dialog: DialogID, upTo position: Position) throws -> Int64 {
+    try connection(.counted, dialog, position).first { $0.int(0) } ?? 0
+  }
+
   /// Returns how many counting entries of an author there are up to a position. It counts from the last message that
   /// the member has read, or from where they joined: there the count is known. Markers go forward, so that all of a
   /// member's markers together look at each entry at most once. It is the count by which the mark goes: for a member

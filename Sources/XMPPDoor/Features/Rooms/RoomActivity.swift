@@ -18,7 +18,7 @@ struct RoomActivity: Feature {
     let hour: Int64 = 3_600_000
     let since = max(now.milliseconds - hours * hour, room.createdAt.milliseconds)
     let start = try reader.position(before: Timestamp(milliseconds: since))
-    let before = try reader.counting(in: room.id, upTo: start, by: UserID(0)).all
+    let before = try reader.ordinal(in: room.id, upTo: start)
     // A room of this minute is not as active as its first message would make it.
     let span = max(Double(now.milliseconds - since) / Double(hour), 1)
     return Double(max(0, room.ordinal - before)) / span
