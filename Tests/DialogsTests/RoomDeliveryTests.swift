@@ -49,6 +49,39 @@ import Testing
     #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(2_000))
   }
 
+  /// Each person whom a stanza changes costs others as much as a stanza of its own.
+  @Test func aChangeOfManyPeopleIsChargedAsManyStanzas() async throws {
+    let stage = try Stage(sending: slow)
+    let owner = try await stage.user("owner")
+    let room = try await stage.room(by: owner)
+    let session = try await stage.seats(room, owner)[0]
+    let people = try await stage.crowd(8)
+    func change(_ affiliation: Affiliation) async throws {
+      try await stage.act(
+        .members(.address(room.address), people.map { MemberDraft(address: $0.address, affiliation: affiliation) }),
+        by: session)
+    }
+    // Five stanzas at once and one a second; the connection has charged one.
+    #expect(budget(session, on: stage).charge(stanzas: 1, bytes: 0, now: stage.clock.now) == nil)
+    try await change(.member)
+    #expect(budget(session, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(3_000))
+    stage.clock.set(stage.clock.now.milliseconds + 10_000)
+    // An app that names more than there can ever be owes the others.
+    let (own, now) = (budget(session, on: stage), stage.clock.now)
+    try own.take(messages: 8, now: now)
+    #expect(throws: Problem.self) { try own.take(messages: 1, now: now + .milliseconds(3_900)) }
+    try own.take(messages: 1, now: now + .milliseconds(4_100))
+    // What a backend does is not charged to a user.
+    stage.clock.set(stage.clock.now.milliseconds + 60_000)
+    let drafts = people.map { MemberDraft(address: $0.address, affiliation: Affiliation.none) }
+    let post = Post(
+      author: owner, intent: .room(.members(.address(room.address), drafts)),
+      completion: .session(session, token: session.nextToken()))
+    #expect(stage.parley.submit(post, isFromBackend: true))
+    try await stage.settle(owner)
+    #expect(budget(session, on: stage).charge(stanzas: 5, bytes: 0, now: stage.clock.now) == nil)
+  }
+
   /// Many who flood one room take no more than its share: it refuses what is beyond. Exits and entrances it takes, and other
   /// rooms hear everything.
   @Test func manyInOneRoomTakeNoMoreThanItsShare() async throws {

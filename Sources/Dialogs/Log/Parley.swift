@@ -212,7 +212,19 @@ public final class Parley: Sendable {
     if !isFromBackend { post = charged(post) }
     let isQueued = queue(post, isFromBackend: isFromBackend)
     if !isQueued { post.charge?.giveBack(now: clock.now) }
+    if isQueued, !isFromBackend { chargePeople(post) }
     return isQueued
+  }
+
+  /// Charges a stanza that changes many people as one for each of them: each change is an entry, and for a new member a
+  /// bookmark and an invitation. Requests of the app that name many people are charged before they are posted.
+  private func chargePeople(_ post: Post) {
+    guard case .room(let intent) = post.intent, intent.peopleChanged > 1, case .session = post.completion else {
+      return
+    }
+    let now = clock.now
+    sending.budget(ofAuthor: post.author, from: post.peer, in: realmTable, now: now)
+      .owe(stanzas: intent.peopleChanged - 1, now: now)
   }
 
   /// Charges a post to the author's account if it is delivered to everybody in a large room or to all of the author's

@@ -305,6 +305,12 @@ public final class SendingBudget: Sendable {
     }
   }
 
+  /// Charges stanzas; one that names many people counts as one for each.
+  func owe(stanzas count: Int, now: Timestamp) {
+    if isUnlimited { return }
+    state.withLock { $0.stanzas.owe(rates.stanzas, count: count, now: now) }
+  }
+
   /// Charges deliveries; a negative number gives back.
   public func owe(deliveries count: Int, now: Timestamp) {
     if isUnlimited { return }
@@ -361,7 +367,9 @@ public final class SendingBudget: Sendable {
         state.reached = (bound: BoundAccount.Bound.deliveries, at: now)
         return (nil, nil, ofDeliveries, nil)
       }
-      let ofMessages = messages == 0 ? nil : state.stanzas.wait(rates.stanzas, count: messages, now: now)
+      // As many as there can ever be: more are owed.
+      let ofMessages =
+        messages == 0 ? nil : state.stanzas.wait(rates.stanzas, count: min(messages, rates.stanzas.burst), now: now)
       let ofBytes = bytes == 0 ? nil : state.bytes.wait(rates.bytes, count: bytes, now: now)
       if ofMessages == nil, ofBytes == nil {
         state.stanzas.owe(rates.stanzas, count: messages, now: now)

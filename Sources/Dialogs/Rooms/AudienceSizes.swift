@@ -72,6 +72,17 @@ extension RoomIntent {
     }
   }
 
+  /// The number of people whose affiliations or roles are changed.
+  var peopleChanged: Int {
+    switch self {
+    case .members(_, let drafts): drafts.count
+    case .roles(_, let drafts): drafts.count
+    case .configure(_, let draft): draft.members.count
+    case .create(let draft): draft.members.count
+    default: 0
+    }
+  }
+
   /// Whether a room that owes deliveries takes it all the same: nobody can flood a room with it, and it may end a flood.
   /// That is what only moderators, admins and owners do (kicks, bans, retractions of others' messages, roles and settings),
   /// and the end of a membership. A watcher is a member without voice, which apps use in place of a role. Members may change

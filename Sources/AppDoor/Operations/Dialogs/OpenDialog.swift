@@ -58,6 +58,12 @@ enum OpenDialog: ServedOperation {
       externalID: input.externalId.map { .user(caller.user.id, $0) }, settings: settings,
       topic: try Checks.line(input.topic, field: "topic"), members: try members(input, call.realm))
     if let id = input.externalId { try Checks.text(id, field: "externalId") }
+    // Each of them gets an entry and an invitation, as from a stanza of an XMPP client.
+    if draft.members.count > 1 {
+      let now = call.parley.clock.now
+      try call.parley.sending.budget(of: caller.user, from: call.address, now: now)
+        .take(messages: draft.members.count - 1, now: now, telling: RateLog.current, waitsForRooms: false)
+    }
     let receipt = try await call.parley.post(.room(.create(draft)), by: caller.user)
     guard let room = receipt.room else { throw DialogResolver.unknown }
     call.door.dialogs.remember(.room(room.name))
