@@ -49,6 +49,27 @@ import Testing
     #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(2_000))
   }
 
+  /// Who is in a large room is as much work for the committer as a message to all of them.
+  @Test func aListOfALargeRoomIsCharged() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let (one, other) = (sessions[1], sessions[2])
+    for _ in 0..<10 { #expect(try await stage.nicks(room, for: one.party).count == 100) }
+    #expect(budget(one, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+    try await stage.act(.probe(.address(room.address), nick: nil), by: one)
+    #expect(budget(one, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(400))
+    // Few of them, one of them, and their number are not.
+    let few = try await stage.act(.occupants(.address(room.address), atMost: 10), by: other).value as? Occupancy
+    #expect(few?.occupants.count == 10 && few?.count == 100)
+    let place = try await stage.act(.place(.address(room.address)), by: other).value as? Occupancy
+    #expect(place?.occupants.isEmpty == true && place?.count == 100)
+    try await stage.act(.probe(.address(room.address), nick: one.party.name), by: other)
+    #expect(budget(other, on: stage).isFull(now: stage.clock.now))
+    // The room is not charged for what it does not deliver.
+    let share = stage.parley.sending.budget(of: SendingAccount.room(room.address), now: stage.clock.now)
+    #expect(share.isFull(now: stage.clock.now))
+  }
+
   /// Each person whom a stanza changes costs others as much as a stanza of its own.
   @Test func aChangeOfManyPeopleIsChargedAsManyStanzas() async throws {
     let stage = try Stage(sending: slow)

@@ -62,7 +62,8 @@ struct RoomsQueryTests {
       _ nick: String, _ address: String, _ affiliation: Affiliation, _ resources: [String]
     ) throws -> OccupantView {
       OccupantView(
-        nick: nick, party: try person(address), affiliation: affiliation, role: .participant, resources: resources)
+        nick: nick, key: nick, party: try person(address), affiliation: affiliation, role: .participant,
+        resources: resources)
     }
     let occupants = try [
       occupant("Polo", "polonius@hamlet", .none, ["castle"]),

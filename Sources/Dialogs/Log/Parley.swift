@@ -228,13 +228,18 @@ public final class Parley: Sendable {
   }
 
   /// Charges a post to the author's account if it is delivered to everybody in a large room or to all of the author's
-  /// contacts. The post of a person elsewhere is refused if this person has caused too many deliveries: the account is that
-  /// of all users of the domain, whose streams would be read more slowly.
+  /// contacts, or lists everybody in a large room. The post of a person elsewhere is refused if this person has caused too
+  /// many deliveries: the account is that of all users of the domain, whose streams would be read more slowly.
   private func charged(_ post: Post) -> Post {
     let count: Int
     var place: (address: BareJID, load: RoomLoad)?
     switch post.intent {
     case .room(let intent):
+      if let list = intent.list {
+        // Its author alone gets it.
+        count = min(list.atMost, registries.audienceSizes.count(in: list.room))
+        break
+      }
       guard let spread = intent.spread, let large = registries.audienceSizes.large(spread.room) else { return post }
       count = large.count * spread.times
       place = (large.address, RoomLoad(load: registries.fanOutLoad, room: large.dialog))

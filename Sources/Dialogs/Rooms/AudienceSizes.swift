@@ -72,6 +72,15 @@ extension RoomIntent {
     }
   }
 
+  /// The room whose occupants the request lists, and how many of them at most; `nil` for any other request.
+  var list: (room: RoomReference, atMost: Int)? {
+    switch self {
+    case .occupants(let room, let count): (room, count)
+    case .probe(let room, nil): (room, .max)
+    default: nil
+    }
+  }
+
   /// The number of people whose affiliations or roles are changed.
   var peopleChanged: Int {
     switch self {

@@ -69,8 +69,8 @@ public enum RoomIntent: Sendable {
   case removeContent(DialogID)
   /// Reads a page of the nicks of large rooms, to compare others with them; the server's own.
   case readNicks
-  /// Returns the occupants that the author may see. `Receipt.value` is an `Occupancy`.
-  case occupants(RoomReference)
+  /// Returns the occupants that the author may see, or so many of them. `Receipt.value` is an `Occupancy`.
+  case occupants(RoomReference, atMost: Int = .max)
   /// Returns the same without the list, which takes a look at every occupant.
   case place(RoomReference)
   /// Returns the number of occupants of each of these rooms that is not empty, or of each such room in all realms; for the server's
@@ -330,13 +330,16 @@ public struct Occupancy: Sendable {
 /// An occupant of a room.
 public struct OccupantView: Hashable, Sendable {
   public let nick: String
+  /// The comparison key of the nick (RFC 8266 2.4).
+  public let key: String
   public let party: Party
   public let affiliation: Affiliation
   public let role: Role
   /// The resources of its sessions.
   public let resources: [String]
-  public init(nick: String, party: Party, affiliation: Affiliation, role: Role, resources: [String]) {
+  public init(nick: String, key: String, party: Party, affiliation: Affiliation, role: Role, resources: [String]) {
     self.nick = nick
+    self.key = key
     self.party = party
     self.affiliation = affiliation
     self.role = role

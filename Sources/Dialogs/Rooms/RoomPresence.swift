@@ -539,7 +539,7 @@ extension Judge {
   }
 
   mutating func occupants(
-    _ post: Post, _ reference: RoomReference, lists: Bool
+    _ post: Post, _ reference: RoomReference, atMost count: Int
   ) throws {
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id {
       return settle(post, occupancy(of: address, lease))
@@ -558,16 +558,16 @@ extension Judge {
     let access = RoomAccess(of: state.room, for: post.author, as: member, role: role, holdsAddress: true)
     var receipt = Receipt(position: head)
     receipt.room = state.room
-    let isShown = lists && (access.readable != nil || !state.room.settings.isMembersOnly)
+    let isShown = access.readable != nil || !state.room.settings.isMembersOnly
     receipt.value = Occupancy(
       access: access, affiliation: member?.affiliation ?? .none, role: role, nick: own?.nick,
       count: occupants?.count ?? 0, edition: state.edition,
       occupants: !isShown
         ? []
-        : (occupants?.byKey.values ?? [:].values).map { occupant in
+        : (occupants?.byKey ?? [:]).prefix(count).map { key, occupant in
           OccupantView(
-            nick: occupant.nick, party: occupant.party, affiliation: occupant.affiliation, role: occupant.role,
-            resources: occupant.sessions.map(\.presence.resource))
+            nick: occupant.nick, key: key, party: occupant.party, affiliation: occupant.affiliation,
+            role: occupant.role, resources: occupant.sessions.map(\.presence.resource))
         })
     settle(post, receipt)
   }
@@ -583,8 +583,8 @@ extension Judge {
       nick: lease.nick, count: 1, edition: 0,
       occupants: [
         OccupantView(
-          nick: lease.nick, party: party, affiliation: .owner, role: .moderator,
-          resources: [lease.presence.resource])
+          nick: lease.nick, key: (try? Self.nick(lease.nick).key) ?? lease.nick, party: party, affiliation: .owner,
+          role: .moderator, resources: [lease.presence.resource])
       ])
     return receipt
   }

@@ -8,7 +8,7 @@ enum RoomPeople {
   static func list(_ turn: Turn, _ query: Element) throws(StanzaError) {
     let request = try AdminQuery(get: query)
     let lists = if case .role = request { true } else { false }
-    turn.occupancy(lists: lists) { (room, occupancy) throws(StanzaError) in
+    turn.occupancy(listing: lists ? .max : 0) { (room, occupancy) throws(StanzaError) in
       let isAdmin = occupancy.affiliation >= .admin
       let isModerator = isAdmin || occupancy.role == .moderator
       switch request {
@@ -43,14 +43,15 @@ enum RoomPeople {
     case .changeRoles(let roles): turn.postToRoom(.roles(room, roles)) { _ in turn.reply() }
     case .changeAffiliations(let changes):
       let lists = changes.contains { if case .occupant = $0.person { true } else { false } }
-      turn.occupancy(lists: lists) { (_, occupancy) throws(StanzaError) in
+      turn.occupancy(listing: lists ? .max : 0) { (_, occupancy) throws(StanzaError) in
+        // Comparing each with each would be millions of comparisons in a large room.
+        let occupants = Dictionary(occupancy.occupants.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
         var drafts: [MemberDraft] = []
         for change in changes {
           switch change.person {
           case .address(let address): drafts.append(change.draft(of: address))
           case .occupant(let nick):
-            let key = try? Precis.nicknameKey(nick)
-            guard let occupant = occupancy.occupants.first(where: { (try? Precis.nicknameKey($0.nick)) == key }) else {
+            guard let key = try? Precis.nicknameKey(nick), let occupant = occupants[key] else {
               throw StanzaError(inRoom: .occupantUnknown)
             }
             drafts.append(change.draft(of: occupant.party.address))

@@ -76,13 +76,13 @@ enum RoomDirectory {
     }
   }
 
-  /// Lists the occupants by nick (6.5); those of a closed room are shown to its members only.
+  /// Lists occupants by nick (6.5), some of them if they are many; those of a closed room are shown to its members only.
   static func occupants(_ turn: Turn, _ query: Element) throws(StanzaError) {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
-    turn.occupancy(lists: true) { (room, occupancy) in
+    turn.occupancy(listing: Limits.shownOccupantsMax) { (room, occupancy) in
       turn.reply { writer in
         writer.element(.discoItems) { writer in
-          for occupant in occupancy.occupants.sorted(by: { $0.nick < $1.nick }).prefix(Limits.shownOccupantsMax) {
+          for occupant in occupancy.occupants.sorted(by: { $0.nick < $1.nick }) {
             writer.element(.discoItem) { writer in
               writer.attribute("jid", Outbound.address(room.address, occupant.nick))
               writer.attribute("name", occupant.nick)
@@ -100,9 +100,9 @@ extension Turn {
 
   /// Reads the occupancy as far as the requester may see it; refused if the room is hidden from them.
   ///
-  /// - Parameter lists: whether to read who the others are, too: in a large room by far the most of the work.
-  func occupancy(lists: Bool = false, _ then: @escaping (Room, Occupancy) throws(StanzaError) -> Void) {
-    postToRoom(lists ? .occupants(.address(room)) : .place(.address(room))) { [self] receipt in
+  /// - Parameter count: the number of occupants to read as well: in a large room by far the most of the work.
+  func occupancy(listing count: Int = 0, _ then: @escaping (Room, Occupancy) throws(StanzaError) -> Void) {
+    postToRoom(count > 0 ? .occupants(.address(room), atMost: count) : .place(.address(room))) { [self] receipt in
       guard let room = receipt.room, let occupancy = receipt.value as? Occupancy else {
         return fail(StanzaError(.internalServerError))
       }
