@@ -74,7 +74,8 @@ public enum Limits {
   /// Sessions from which on deliveries to all of them are a fan-out: charged to the author if it is a room's, and made in
   /// slices. The stanzas that one user may send make fewer than 13,000 deliveries a second in a room with fewer.
   static let fanOutMin = 64
-  /// Deliveries of fan-outs between which a lane serves others: a millisecond, or a few over TLS.
+  /// Deliveries of fan-outs between which a lane serves others: a millisecond, or a few over TLS. As many of smaller rooms
+  /// are made at once, of those that come together.
   static let laneSlice = 256
   /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. What
   /// goes to rooms beyond that waits as one item for all sessions of a room. Other deliveries, such as presences for a user's

@@ -89,6 +89,38 @@ import Testing
     #expect(counts.taken() == [20, 0])
   }
 
+  /// Few people in each of many rooms are many together: their beginning and its end are charged by the sum.
+  @Test func aSessionInManySmallRoomsIsCharged() async throws {
+    var policy = SendingPolicy()
+    policy.stanzasPerSecond = 1
+    let stage = try Stage(sending: policy)
+    let (owner, juliet) = (try await stage.user("owner"), try await stage.user("juliet"))
+    let people = try await stage.crowd(40)
+    let budget = stage.parley.sending.budget(of: juliet, from: nil, now: stage.clock.now)
+    /// Connects and goes in the rooms so far; returns whether both are charged so many of 250 deliveries a second.
+    func isCharged(_ count: Int64) async throws -> Bool {
+      let session = try await stage.session(juliet, "phone", door: .app, priority: nil)
+      var isRight = true
+      for isEnd in [false, true] {
+        if isEnd {
+          stage.parley.hub.unregister(session, time: stage.clock.now)
+          stage.parley.vacate(juliet, session: session.id)
+          try await stage.settle(juliet)
+        }
+        let now = stage.clock.now
+        if count > 0 { isRight = isRight && !budget.isFull(now: now + .milliseconds(4 * count - 1)) }
+        stage.clock.set(now.milliseconds + 4 * count)
+        isRight = budget.isFull(now: stage.clock.now) && isRight
+      }
+      return isRight
+    }
+    for (number, name) in ["hall", "garden", "street"].enumerated() {
+      let room = try await stage.room(name, by: owner, .open, with: [(juliet, .member)])
+      for party in people { try await stage.enter(room, RecordingSession(party)) }
+      #expect(try await isCharged(number == 0 ? 0 : Int64(number + 1) * 40))
+    }
+  }
+
   /// A session that ends before it is shown everywhere is not shown any more.
   @Test func aSessionThatHasEndedComesNowhere() async throws {
     let stage = try Stage()

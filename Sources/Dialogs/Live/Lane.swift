@@ -6,8 +6,8 @@ import Synchronization
 ///
 ///     let lane = Lane { body in loop.execute(body) }
 ///
-/// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, are delivered in slices
-/// (`LaneQueue`). Between two slices the lane does its other work.
+/// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, or of many rooms at once, are
+/// delivered in slices (`LaneQueue`). Between two slices the lane does its other work.
 public final class Lane: Sendable {
   /// A delivery, or several.
   enum Item: Sendable {
@@ -48,8 +48,6 @@ public final class Lane: Sendable {
     /// Counts the deliveries of a large room while they wait.
     let load: FanOutLoad?
     let make: @Sendable (Audiences.Recipient) -> Delivery?
-
-    var fanOut: FanOut? { isLarge ? .room(room) : nil }
 
     /// Makes the deliveries; called once.
     func deliver(_ take: (any LiveSession, Delivery) -> Void) {
@@ -138,8 +136,7 @@ public final class Lane: Sendable {
     for item in arrived { count += item.count }
     if count <= Limits.laneSlice, fanOuts.withLock({ $0.queue.isEmpty }) { return deliverNow(arrived) }
     let (items, excess, begins): ([Item], [LaneQueue.Turn], Bool) = fanOuts.withLock { fanOuts in
-      var items: [Item] = []
-      for item in arrived { fanOuts.queue.add(item, orTo: &items) }
+      let items = fanOuts.queue.add(arrived)
       let excess = fanOuts.queue.takeExcess()
       let begins = !fanOuts.isServed && !fanOuts.queue.isEmpty
       if begins { fanOuts.isServed = true }

@@ -16,6 +16,8 @@ struct LaneQueue: Sendable {
   private var queue = FanOutQueue<any LiveSession, Delivery>()
   private var backlog = LaneBacklog()
   private var takenApart = 0
+  /// The deliveries of small rooms, of those that have arrived together, that need not wait.
+  private var atOnce = 0
 
   init(waitingMax: Int, takenApartMax: Int) {
     self.waitingMax = waitingMax
@@ -24,8 +26,15 @@ struct LaneQueue: Sendable {
 
   var isEmpty: Bool { queue.isEmpty && backlog.isEmpty }
 
-  /// Adds an item that has arrived, or appends to `items` what need not wait.
-  mutating func add(_ item: Lane.Item, orTo items: inout [Lane.Item]) {
+  /// Adds what has arrived together. Returns what need not wait.
+  mutating func add(_ arrived: [Lane.Item]) -> [Lane.Item] {
+    atOnce = 0
+    var items: [Lane.Item] = []
+    for item in arrived { add(item, orTo: &items) }
+    return items
+  }
+
+  private mutating func add(_ item: Lane.Item, orTo items: inout [Lane.Item]) {
     switch item {
     // A session that has ended drops what is still delivered to it.
     case .one(_, .signal(.closed(let reason), _), _) where reason.isAtOnce: items.append(item)
@@ -36,10 +45,15 @@ struct LaneQueue: Sendable {
         add(delivery, to: session, of: fanOut, orTo: &items)
       }
     case .many(let spread):
-      if spread.isLarge, !backlog.isEmpty || !fits(item) { return backlog.append(item) }
-      if spread.isLarge { return takeApart(item, orTo: &items) }
-      // Few, who wait only for what came before.
-      spread.deliver { session, delivery in add(.one(session, delivery, of: nil), orTo: &items) }
+      if !spread.isLarge, atOnce + item.count <= Limits.laneSlice {
+        // Few, who wait only for what came before. Thousands of rooms with few are many, too.
+        atOnce += item.count
+        spread.deliver { session, delivery in add(.one(session, delivery, of: nil), orTo: &items) }
+      } else if !backlog.isEmpty || !fits(item) {
+        backlog.append(item)
+      } else {
+        takeApart(item, orTo: &items)
+      }
     }
   }
 
@@ -67,7 +81,7 @@ struct LaneQueue: Sendable {
     switch item {
     case .one(let session, let delivery, let fanOut): add(delivery, to: session, of: fanOut, orTo: &items)
     case .many(let spread):
-      spread.deliver { session, delivery in add(delivery, to: session, of: spread.fanOut, orTo: &items) }
+      spread.deliver { session, delivery in add(delivery, to: session, of: .room(spread.room), orTo: &items) }
     }
   }
 
@@ -91,16 +105,13 @@ private struct LaneBacklog: Sendable {
 
   private var items = FIFO<Lane.Item>()
   private var rooms: [DialogID: Named] = [:]
-  /// The sessions with items of their own, and the number of these.
+  /// The sessions that are named, each with the number of its own items and of the rooms that name it.
   private var sessions: [SessionID: Int] = [:]
 
   var isEmpty: Bool { items.isEmpty }
   var first: Lane.Item? { items.first }
 
-  func names(_ session: SessionID) -> Bool {
-    if items.isEmpty { return false }
-    return sessions[session] != nil || rooms.values.contains { $0.sessions.contains(session) }
-  }
+  func names(_ session: SessionID) -> Bool { sessions[session] != nil }
 
   mutating func append(_ item: Lane.Item) {
     items.append(item)
@@ -110,7 +121,9 @@ private struct LaneBacklog: Sendable {
       var named = rooms.removeValue(forKey: spread.room) ?? Named()
       named.count += 1
       if named.editions.insert(spread.edition).inserted {
-        for recipient in spread.recipients { named.sessions.insert(recipient.session.id) }
+        for recipient in spread.recipients where named.sessions.insert(recipient.session.id).inserted {
+          sessions[recipient.session.id, default: 0] += 1
+        }
       }
       rooms[spread.room] = named
     }
@@ -119,13 +132,20 @@ private struct LaneBacklog: Sendable {
   mutating func removeFirst() {
     guard let item = items.popFirst() else { return }
     switch item {
-    case .one(let session, _, _):
-      let left = (sessions[session.id] ?? 1) - 1
-      sessions[session.id] = left > 0 ? left : nil
+    case .one(let session, _, _): unname(session.id)
     case .many(let spread):
       guard var named = rooms.removeValue(forKey: spread.room) else { return }
       named.count -= 1
-      if named.count > 0 { rooms[spread.room] = named }
+      if named.count > 0 {
+        rooms[spread.room] = named
+      } else {
+        for session in named.sessions { unname(session) }
+      }
     }
+  }
+
+  private mutating func unname(_ session: SessionID) {
+    let left = (sessions[session] ?? 1) - 1
+    sessions[session] = left > 0 ? left : nil
   }
 }
