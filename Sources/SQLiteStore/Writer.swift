@@ -20,6 +20,8 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     super.init(connection, directory)
   }
 
+  var changedRows: Int64 { connection.changedRows }
+
   /// Begins a transaction.
   ///
   /// - Parameter synced: Whether the commit syncs the log, and with it all commits before.

@@ -101,7 +101,11 @@ extension Stage {
 
   /// Submits a post that makes its whole batch fail, which is then retried without it.
   package func submitPoison(_ session: RecordingSession) {
-    let work = WriteTransaction { _ in throw Problem(.conflict, "poison", "It does not work.") }
+    let (user, now) = (session.party.id, clock.now)
+    let work = WriteTransaction { writer in
+      try writer.setLastSeen(now, for: user)
+      throw Problem(.conflict, "poison", "It does not work.")
+    }
     #expect(
       parley.submit(
         Post(

@@ -72,7 +72,13 @@ import Testing
           key: nil))
     }
     submit(draft("before"))
-    submit(.work(WriteTransaction { _ in throw Problem(.conflict, "no", "It does not work.") }))
+    let now = stage.clock.now
+    submit(
+      .work(
+        WriteTransaction { writer in
+          try writer.setLastSeen(now, for: romeo.id)
+          throw Problem(.conflict, "no", "It does not work.")
+        }))
     submit(draft("after"))
     gate.open()
     try await held.value
@@ -120,6 +126,36 @@ import Testing
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     stage.parley.setPhase(.stopping)
     #expect(try await stage.say("last words", from: romeo, to: juliet).entry != nil)
+  }
+
+  /// Anybody can make work fail, such as the revocation of a password that is unknown: others are not judged again for it.
+  @Test(arguments: [false, true]) func workThatHasWrittenNothingFailsAlone(writes: Bool) async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    let (session, now, runs) = (RecordingSession(juliet), stage.clock.now, Runs())
+    func submit(_ work: WriteTransaction) {
+      let completion = Post.Completion.session(session, token: session.nextToken())
+      #expect(stage.parley.submit(Post(author: juliet, intent: .work(work), completion: completion)))
+    }
+    try await stage.together(juliet) {
+      submit(
+        WriteTransaction(keepsCaches: true) { _ in
+          runs.count.withLock { $0 += 1 }
+          return true
+        })
+      submit(
+        WriteTransaction { writer in
+          if writes { try writer.setLastSeen(now, for: juliet.id) }
+          throw Problem(.conflict, "no", "It does not work.")
+        })
+    }
+    #expect(session.taken() == [.done(1), .refused(2, .conflict)])
+    #expect(runs.count.withLock { $0 } == (writes ? 2 : 1))
+    #expect(try await stage.parley.read { try $0.user(juliet.id)?.lastSeenAt } == nil)
+  }
+
+  private final class Runs: Sendable {
+    let count = Mutex(0)
   }
 
   @Test func anAppsRepeatAnswersTheFirstMessageAndAnotherBodyIsAConflict() async throws {

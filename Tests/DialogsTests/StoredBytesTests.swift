@@ -228,7 +228,13 @@ import Testing
             to: juliet.address, content: Content(kind: .text, text: text), envelope: Envelope(),
             traits: [.counts, .archived], key: nil)))
     }
-    submit(.work(WriteTransaction { _ in throw Problem(.conflict, "no", "It does not work.") }))
+    let (user, now) = (romeo.id, stage.clock.now)
+    submit(
+      .work(
+        WriteTransaction { writer in
+          try writer.setLastSeen(now, for: user)
+          throw Problem(.conflict, "no", "It does not work.")
+        }))
     gate.open()
     try await held.value
     try await stage.parley.post(.confirm(.zero), by: romeo)

@@ -6,7 +6,7 @@ import ServerMetrics
 ///
 /// A post is judged against the state after all earlier posts, inside the transaction that will contain its entries. A
 /// refusal is a thrown `Problem`, thrown before anything of the post is written, so that refusing one post costs its
-/// batch nothing. The body of a `WriteTransaction` may fail after it has written: that aborts the transaction
+/// batch nothing. The body of a `WriteTransaction` may fail after it has written: that alone aborts the transaction
 /// (`WorkFailed`), and the committer tries the other posts without it.
 ///
 /// Dialog rows and marks change many times in a batch and are written once, by `finish`.
@@ -329,13 +329,15 @@ struct Judge {
       // The transaction's body must find the rows as the posts before it left them.
       if work.dialog == nil { try rooms.finish(writer) } else { try writeDialogs() }
       let posts: [Post]
+      let written = writer.changedRows
       do {
         (receipt.value, posts) = try work.body(writer)
       } catch let problem as Problem {
-        throw WorkFailed(problem: problem)
+        throw failure(problem, since: written)
       } catch is StoreConflict {
-        throw WorkFailed(
-          problem: Problem(.conflict, "name-taken", "This name is in use, or belonged to something that was deleted."))
+        throw failure(
+          Problem(.conflict, "name-taken", "This name is in use, or belonged to something that was deleted."),
+          since: written)
       }
       if !work.keepsCaches {
         users = [:]
@@ -352,6 +354,13 @@ struct Judge {
       receipt.position = head
       settle(post, receipt)
     }
+  }
+
+  /// Returns the error of work that has failed. If it has written nothing, it is refused as any post, and nothing of the
+  /// batch is undone: clients can make work fail as often as they like, as by a revocation of what is unknown.
+  private func failure(_ problem: Problem, since written: Int64) -> any Error {
+    if writer.changedRows == written { return problem }
+    return WorkFailed(problem: problem)
   }
 
   // MARK: Functions shared by the rules

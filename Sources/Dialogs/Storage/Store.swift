@@ -42,7 +42,10 @@ public protocol StoreWriter:
   StoreReader, RecordWriter, UserWriter, ContactWriter, NodeWriter, LogWriter, RoomWriter, FileWriter, PushWriter,
   StreamWriter, PinWriter, PerUserMessageWriter, HookWriter, ScheduledMessageWriter, AccountTaskWriter,
   OutboxWriter, RetentionWriter, AnyObject
-{}
+{
+  /// A number that is the same as before if and only if nothing has been written since.
+  var changedRows: Int64 { get }
+}
 
 extension StoreWriter {
   /// Removes the personal data of a deleted user: records, and what `eraseData` removes.
