@@ -245,9 +245,9 @@ public enum Limits {
   public static let occupantsMax = 10_000
   /// Rooms that one session occupies at a time; the next is refused.
   public static let roomsPerSessionMax = 1_000
-  /// Entrances of one user, and changes of nick, in one large room (`fanOutMin`): everybody there gets them. All sessions
-  /// of a user enter twice at once, and a client that loses its connection enters again some seconds later. The next is
-  /// refused with `entrances-too-fast`.
+  /// Entrances of one user, and changes of nick, in one large room (`fanOutMin`): everybody there gets them. Entrances with
+  /// the list of as many members (XEP-0463) count in a room of any size. All sessions of a user enter twice at once, and a
+  /// client that loses its connection enters again some seconds later. The next is refused with `entrances-too-fast`.
   static let entranceRate = Rate(burst: 2 * sessionsPerUserMax, perSecond: 1)
   /// Changes of nick of one user without voice in a room, and requests for voice: each is shown to people there, to whom
   /// the user may not speak. The next is refused with `visitor-too-fast`.

@@ -42,6 +42,23 @@ import Testing
     if case .members(_, nil) = answer { true } else { false }
   }
 
+  /// Each entrance brings the list: in a room with thousands of members half a megabyte.
+  @Test func entrancesWithALongListHaveAPace() async throws {
+    let stage = try Stage()
+    let (romeo, nurse) = (try await stage.user("romeo"), try await stage.user("nurse"))
+    let people = try await stage.crowd(62).map { ($0, Affiliation.member) }
+    let room = try await stage.room(by: romeo, with: [(nurse, .member)] + people)
+    let small = try await stage.room("small", by: romeo, with: [(nurse, .member)])
+    for _ in 0..<64 { _ = try await enter(stage, room, nurse, .whole) }
+    #expect(try await problem { _ = try await enter(stage, room, nurse, .whole) }?.code == "entrances-too-fast")
+    // Others, other rooms, and clients that keep no list have no such pace.
+    _ = try await enter(stage, room, nurse, nil)
+    _ = try await enter(stage, room, romeo, .whole)
+    for _ in 0..<65 { _ = try await enter(stage, small, nurse, .whole) }
+    stage.clock.set(stage.clock.now.milliseconds + 1_000)
+    _ = try await enter(stage, room, nurse, .whole)
+  }
+
   @Test(arguments: [1, 2, 3] as [UInt64]) func laterChangesMakeTheCurrentList(seed: UInt64) async throws {
     let stage = try Stage()
     let (romeo, nurse) = (try await stage.user("romeo"), try await stage.user("nurse"))

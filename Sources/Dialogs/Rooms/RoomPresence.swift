@@ -51,7 +51,7 @@ extension Judge {
       throw Problem.roomFull
     }
     if rooms.rooms(of: session).count >= Limits.roomsPerSessionMax { throw Problem.noRoomsLeft }
-    try pace(author, in: state.room)
+    try pace(author, in: state, listing: entering.list)
 
     let (nick, key) = try self.nick(wishing: (wish, wishKey), of: author, member, beside: companion, in: state)
     let role = companion?.role ?? affiliation.role(isModerated: state.room.settings.isModerated)
@@ -82,10 +82,16 @@ extension Judge {
     settle(post, enteredRoom(state.room, others: others, own: own, member: member, list: list))
   }
 
-  /// Counts an entrance into a large room, or a change of nick there, which is delivered to everybody in it.
-  private mutating func pace(_ author: Party, in room: Room) throws(Problem) {
-    guard audienceSizes.count(in: .dialog(room.id)) > 0, !sending.isUnlimited(author, in: realms),
-      let seconds = rooms.wait(toEnter: room.id, as: author.id, now: now)
+  /// Counts an entrance into a large room, or a change of nick there, which is delivered to everybody in it, and an entrance
+  /// whose client gets a long list of members: that of a room with thousands has half a megabyte.
+  private mutating func pace(
+    _ author: Party, in state: RoomCache.State, listing list: MemberListRequest? = nil
+  ) throws(Problem) {
+    // Those who see outcasts have them on the list, too.
+    let people = max(state.room.memberCount, state.people?.members?.count ?? 0)
+    let isSpread = audienceSizes.count(in: .dialog(state.room.id)) > 0
+    guard isSpread || list != nil && people >= Limits.fanOutMin, !sending.isUnlimited(author, in: realms),
+      let seconds = rooms.wait(toEnter: state.room.id, as: author.id, now: now)
     else { return }
     metrics.refusals.add(.entrances)
     throw Problem.entrances(wait: seconds)
@@ -180,7 +186,7 @@ extension Judge {
     guard let key = rooms.occupants(of: state.room.id)?.key(of: session) else { throw Problem.notOccupant }
     let member = try member(post.author.id, in: state)
     if wish.key == key, wish.nick == present.nick || entering.isJoin {
-      if entering.isJoin { try pace(post.author, in: state.room) }
+      if entering.isJoin { try pace(post.author, in: state, listing: entering.list) }
       guard let occupant = rooms.occupy(state.room.id, { $0.show(entering.presence, by: session) }) else {
         throw Problem.notOccupant
       }
@@ -199,7 +205,7 @@ extension Judge {
       return settle(post)
     }
 
-    try pace(post.author, in: state.room)
+    try pace(post.author, in: state)
     guard try isFree(wish, for: post.author.id, in: state) else { throw Problem.nickTaken }
     if present.role == .visitor { try hold(wish.key, after: key, of: post.author, in: state.room) }
     if try !reserve(wish.nick, for: member, in: state), !present.isShown { post.charge?.giveBack(now: now) }
