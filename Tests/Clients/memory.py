@@ -241,7 +241,8 @@ def unread(checks):
             growth = Growth(server)
             juliet = XMPP("juliet", server.xmpp)
             juliet.connect()
-            deaf = [XMPP(name, server.xmpp, resource=f"{number}") for name in names for number in range(SESSIONS)]
+            # In turn, as one user begins twenty sessions at once and then one a second.
+            deaf = [XMPP(name, server.xmpp, resource=f"{number}") for number in range(SESSIONS) for name in names]
             node = "<pubsub xmlns='http://jabber.org/protocol/pubsub'>"
             for client in deaf:
                 client.dial()
