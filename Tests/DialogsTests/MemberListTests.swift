@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import DialogsFixtures
 import Testing

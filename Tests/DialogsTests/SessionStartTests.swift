@@ -34,7 +34,7 @@ import Testing
 
     func submit(on stage: Stage) {
       let post = Post(
-        author: Parley.nobody, intent: .room(.headcounts),
+        author: Parley.nobody, intent: .room(.headcounts(of: nil)),
         completion: .callback { [self] result in
           let rooms = (try? result.get())?.value as? [DialogID: Int]
           found.withLock { $0.append(rooms?.count ?? -1) }

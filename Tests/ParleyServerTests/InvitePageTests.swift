@@ -15,7 +15,7 @@ import Testing
       let user = try await core.accounts.register(
         try BareJID("alice@localhost"), password: "x", displayName: "<script>alert('x')</script>\" & Co")
       let new = try await Invites(core.parley).make(
-        InviteDraft(realm: user.realm, kind: .contact, inviter: user.party), by: user.party)
+        InviteDraft(realm: user.realm, kind: .contact, inviter: user.party), by: nil)
       let open = try #require(try await Invites(core.parley).find(token: new.token))
       let page = InvitePage.page(open, token: new.token, allowsForm: true, name: "\"><b>", problem: "<i>")
       #expect(page.body.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot; &amp; Co</bdi> invites you"))
@@ -35,7 +35,7 @@ import Testing
     try await withCore(["invitations": "true"]) { core, _, _ in
       let user = try await core.accounts.register(try BareJID("alice@localhost"), password: "x", displayName: given)
       let new = try await Invites(core.parley).make(
-        InviteDraft(realm: user.realm, kind: .contact, inviter: user.party), by: user.party)
+        InviteDraft(realm: user.realm, kind: .contact, inviter: user.party), by: nil)
       let open = try #require(try await Invites(core.parley).find(token: new.token))
       let page = InvitePage.page(open, token: new.token, allowsForm: true)
       #expect(page.body.contains("<h1><bdi>\(shown)</bdi> invites you to chat</h1>"))

@@ -28,8 +28,9 @@ extension Intent {
       switch intent {
       // How far the user has read (XEP-0490).
       case .publish(let draft) where draft.node == Displayed.node: .needed
-      case .publish, .bookmarks: .counted
+      case .publish, .bookmarks, .bookmarkChanges: .counted
       case .retract, .purge, .delete, .create, .configure, .affiliate, .subscribers: .needed
+      case .tellBookmarks: .uncounted
       }
     case .visit(let visit):
       switch visit.act {
@@ -49,7 +50,7 @@ extension RoomIntent {
     case .members, .roles, .destroy, .enter: .needed
     case .introduce, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .prepare, .abandon,
       .decline, .askForVoice, .unbookmark, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate, .lose,
-      .readNicks:
+      .readNicks, .come:
       .uncounted
     }
   }

@@ -1,5 +1,6 @@
 import Accounts
 import Addresses
+import Basics
 import Dialogs
 import HTTPPort
 import JSON
