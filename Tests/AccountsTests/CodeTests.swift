@@ -192,6 +192,28 @@ import Testing
     #expect(await logsIn(next, "office") == nil)
   }
 
+  @Test func guessesCountForTheCodeThatTheyAreOf() async throws {
+    let (stage, box, realm) = try stage()
+    let (_, caller) = try await juliet(stage)
+    func guess(_ identity: Identity) async {
+      for _ in 0..<AccountLimits.codeAttemptsMax {
+        #expect(await refusal { _ = try await logIn(stage, "none", as: identity) } == "wrong-code")
+      }
+    }
+    // There is nothing to guess before a code is requested.
+    await guess(Self.mail)
+    try await stage.accounts.sendCode(to: Self.mail, in: realm, from: "b")
+    let code = try #require(box.code())
+    _ = try await logIn(stage, code)
+    // Somebody else in her network requests a code to sign in with, and guesses: hers proves the address.
+    let next = try Identity.email("j@montague.example")
+    try await stage.accounts.sendCode(to: next, for: caller.user, from: "a")
+    let proof = try #require(box.code())
+    try await stage.accounts.sendCode(to: next, in: realm, from: "a")
+    await guess(next)
+    try await stage.accounts.bind(next, code: proof, password: "wherefore", to: caller.user, from: "a")
+  }
+
   @Test func withoutACourierNothingIsSent() async throws {
     let stage = try Stage()
     let realm = stage.parley.realms[0].id

@@ -2,7 +2,8 @@ import Basics
 import Dialogs
 import Synchronization
 
-/// Bounds the guessing of sent codes by network, so that nobody uses up the attempts of others.
+/// Bounds the guessing of sent codes by network, so that nobody uses up the attempts of others. The codes of an address to
+/// sign in with, and those that a user gets there to prove it or as a second factor, are counted apart, as they are stored.
 ///
 /// A network that has requested a code of an address has `codeAttemptsMax` attempts of its own until the code expires. Any
 /// other one, of a user who requests a code on a computer and enters it on a telephone, has as many in an hour, and all of
@@ -16,6 +17,8 @@ final class CodeGuesses: Sendable {
   private struct Place: Hashable {
     let realm: RealmID
     let identity: Identity
+    /// As `OneTimeCode.user`.
+    let owner: UserID?
     /// `nil` for all unknown networks together.
     let network: String?
   }
@@ -28,19 +31,25 @@ final class CodeGuesses: Sendable {
   private struct State {
     var requested = Recent<Place, Requested>(max: AccountLimits.countedStrangersMax)
     var others = Recent<Place, TokenBucket>(max: AccountLimits.countedStrangersMax)
+    /// Those of all unknown networks together. Guesses from many networks do not displace them.
+    var sums = Recent<Place, TokenBucket>(max: AccountLimits.countedStrangersMax)
 
-    mutating func take(_ place: Place, _ rate: Rate, now: Timestamp) -> Bool {
-      var bucket = others[place] ?? TokenBucket(rate, now: now)
-      defer { others[place] = bucket }
+    static func take(
+      _ place: Place, _ rate: Rate, _ buckets: inout Recent<Place, TokenBucket>, now: Timestamp
+    ) -> Bool {
+      var bucket = buckets[place] ?? TokenBucket(rate, now: now)
+      defer { buckets[place] = bucket }
       return bucket.take(rate, now: now) == nil
     }
   }
   private let state = Mutex(State())
 
   /// Records that a network has requested a code, which is valid until `expires`.
-  func requested(_ identity: Identity, in realm: RealmID, from network: String, until expires: Timestamp) {
+  func requested(
+    _ identity: Identity, of owner: UserID?, in realm: RealmID, from network: String, until expires: Timestamp
+  ) {
     state.withLock {
-      $0.requested[Place(realm: realm, identity: identity, network: network)] = Requested(
+      $0.requested[Place(realm: realm, identity: identity, owner: owner, network: network)] = Requested(
         attemptsLeft: AccountLimits.codeAttemptsMax, expires: expires)
     }
   }
@@ -48,8 +57,11 @@ final class CodeGuesses: Sendable {
   /// Takes an attempt. Returns `false` if there is none left.
   ///
   /// - Parameter isKnown: whether the user has logged in from the network.
-  func take(_ identity: Identity, in realm: RealmID, from network: String, isKnown: Bool, now: Timestamp) -> Bool {
-    let place = Place(realm: realm, identity: identity, network: network)
+  func take(
+    _ identity: Identity, of owner: UserID?, in realm: RealmID, from network: String, isKnown: Bool, now: Timestamp
+  ) -> Bool {
+    let place = Place(realm: realm, identity: identity, owner: owner, network: network)
+    let sum = Place(realm: realm, identity: identity, owner: owner, network: nil)
     return state.withLock { state in
       if var requested = state.requested[place], requested.expires > now {
         guard requested.attemptsLeft > 0 else { return false }
@@ -57,10 +69,8 @@ final class CodeGuesses: Sendable {
         state.requested[place] = requested
         return true
       }
-      guard state.take(place, AccountLimits.codeGuesses, now: now) else { return false }
-      return isKnown
-        || state.take(
-          Place(realm: realm, identity: identity, network: nil), AccountLimits.codeGuessesOfOthers, now: now)
+      guard State.take(place, AccountLimits.codeGuesses, &state.others, now: now) else { return false }
+      return isKnown || State.take(sum, AccountLimits.codeGuessesOfOthers, &state.sums, now: now)
     }
   }
 }

@@ -49,7 +49,7 @@ extension Accounts {
       try writer.put(code, in: realm)
       return Sent(code: code, known: try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0)))
     }
-    codeGuesses.requested(identity, in: realm, from: network, until: expires)
+    codeGuesses.requested(identity, of: owner?.id, in: realm, from: network, until: expires)
     let known = sent.known
     let isDue = owner != nil || known.map { $0.state == .active } ?? writesToStrangers(by: identity.issuer)
     if isDue {
@@ -79,7 +79,11 @@ extension Accounts {
   ) async throws(Problem) {
     let (secret, now) = (options.accountSecret, parley.clock.now)
     let isKnown = try await isKnown(network, to: identity, in: realm)
-    let mayTry = codeGuesses.take(identity, in: realm, from: network, isKnown: isKnown, now: now)
+    // Guesses at codes that nobody has requested are not counted: they would displace the counts of others.
+    let isRequested = try await parley.read { try $0.code(for: identity, of: owner, in: realm) != nil }
+    let mayTry =
+      isRequested
+      && codeGuesses.take(identity, of: owner, in: realm, from: network, isKnown: isKnown, now: now)
     let result: Result<Bool, Problem> = try await parley.work(keepingCaches: true) { writer in
       guard mayTry, var code = try writer.code(for: identity, of: owner, in: realm) else { return .success(false) }
       let right = Array(Self.text(of: code, purpose, secret).utf8)
