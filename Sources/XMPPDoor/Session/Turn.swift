@@ -16,6 +16,8 @@ final class Turn {
   /// Whether the addressed account must look to the requester as one that does not exist. What it shows to everybody, such
   /// as an open node, is still shown.
   private(set) var hidesAccount = false
+  /// The account of which an error first has to find out whether it is hidden.
+  private var unchecked: BareJID?
 
   init(session: XMPPSession, stanza: Stanza, to: JID?) {
     self.session = session
@@ -42,9 +44,21 @@ final class Turn {
   /// - Parameter code: The code of the problem behind it; nil for the error's condition.
   func fail(_ error: StanzaError, code: String? = nil) {
     log(error, code: code)
+    guard stanza.mayBeAnswered else { return }
+    guard let address = unchecked, error.type != .wait else { return answer(error) }
+    unchecked = nil
+    let (viewer, jid) = (party, self.jid.jid)
+    fetch {
+      try $0.isNoticed(address, by: viewer, at: jid)
+    } then: { [self] (result: Result<Bool, Problem>) in
+      hidesAccount = (try? result.get()) != true
+      answer(error)
+    }
+  }
+
+  private func answer(_ error: StanzaError) {
     // RFC 6121 8.5.1. An error that is for now says nothing about the account.
     let error = hidesAccount && error.type != .wait ? StanzaError(.serviceUnavailable) : error
-    guard stanza.mayBeAnswered else { return }
     session.answer(error) { writer in
       error.writeReply(to: stanza, into: &writer, to: session.answered)
     }
@@ -106,6 +120,12 @@ extension Turn {
     guard let address = to?.bare, party.realm.isRemote || parley.isGuest(party.id),
       session.impersonated?.component == nil
     else { return try handler(self, payload) }
+    // What changes something takes effect in its place between other requests (RFC 6120 10.1), and shows the account by an
+    // error alone.
+    if session.impersonated != nil, stanza.iqType == .set {
+      unchecked = address
+      return try handler(self, payload)
+    }
     let (viewer, jid) = (party, self.jid.jid)
     fetch {
       try $0.isNoticed(address, by: viewer, at: jid)
