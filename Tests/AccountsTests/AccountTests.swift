@@ -257,6 +257,28 @@ import Testing
     #expect(Set(keys.map(\.salt)).count == 3)
   }
 
+  /// Whoever has stored as much as one may in a day holds up nobody's deletion.
+  @Test func aContactAtTheBoundOfTheDayHoldsUpNoDeletion() async throws {
+    var policy = SendingPolicy()
+    policy.dayBytes = 1_000
+    let stage = try Stage(sending: policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(.link(juliet.address, name: nil, groups: nil, mutual: true), by: romeo)
+    let pattern = BlockPattern(JID(try BareJID("paris@localhost")))
+    var code: String?
+    for _ in 0..<20 {
+      for intent in [Intent.block([pattern]), .unblock([pattern])] {
+        do throws(Problem) { try await stage.parley.post(intent, by: juliet) } catch { code = error.code }
+      }
+    }
+    #expect(code == "messages-day-quota")
+    try await stage.accounts.setState(of: romeo.id, .deleted)
+    try await stage.parley.read { (reader) throws in
+      #expect(try reader.user(romeo.id)?.state == .deleted)
+      #expect(try reader.contact(of: juliet.id, romeo.address)?.subscription.isInRoster != true)
+    }
+  }
+
   /// Names that users choose are of one script (UTS #39, 5.2), and look like no reserved one. Operators create any.
   @Test func namesThatLookLikeOthersAreNotChosen() async throws {
     let alice = try BareJID("alice@localhost")

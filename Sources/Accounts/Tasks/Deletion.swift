@@ -127,7 +127,8 @@ extension Accounts {
     for contact in contacts {
       guard let peer = contact.peer, let other = try await parley.read({ try $0.party(peer) }) else { continue }
       do throws(Problem) {
-        try await parley.post(.removeContact(user.address), by: other)
+        // It is the server's act: the other user may have stored as much as one may today.
+        try await parley.post(.removeContact(user.address), by: other, isFromBackend: true)
       } catch  where error.kind == .missing {
         // The other user had no item.
       }
