@@ -176,6 +176,39 @@ import Testing
     #expect(await refusal(stage, romeo, flips) == "messages-day-quota")
   }
 
+  /// Whoever has stored as much as one may takes back what they have said, and nothing that a backend says as them counts.
+  @Test func whatWasSaidIsTakenBackAtTheBound() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: juliet, with: [(romeo, .member)])
+    let said = try #require(try await stage.say(text, from: romeo, to: juliet).entry)
+    let saidThere = try #require(try await stage.say(text, in: room, by: romeo).entry)
+    for _ in 0..<20 { _ = try? await stage.say("", from: romeo, to: juliet) }
+    func change(_ kind: Reference.Kind, _ text: String) -> Intent {
+      .message(
+        MessageDraft(
+          to: juliet.address, content: Content(kind: text.isEmpty ? .none : .text, text: text),
+          envelope: Envelope(type: .chat), traits: [.archived, .fromApp], key: nil,
+          reference: ReferenceDraft(kind: kind, target: .entry(said.id))))
+    }
+    let backend = Intent.message(
+      MessageDraft(
+        to: juliet.address, content: Content(kind: .text, text: text), envelope: Envelope(type: .chat),
+        traits: [.counts, .archived, .fromApp], key: nil))
+    for _ in 0..<20 { try await stage.parley.post(backend, by: romeo, isFromBackend: true) }
+    #expect(await refusal(stage, romeo, [backend]) == "messages-day-quota")
+    #expect(await refusal(stage, romeo, [change(.correction, "other words")]) == "messages-day-quota")
+    #expect(await refusal(stage, romeo, [change(.retraction(reason: nil), "")]) == nil)
+    let retraction = RoomMessageDraft(
+      content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp], key: nil,
+      reference: ReferenceDraft(kind: .retraction(reason: nil), target: .entry(saidThere.id)))
+    #expect(await refusal(stage, romeo, [.room(.say(.dialog(room.dialog), retraction))]) == nil)
+    for entry in [said, saidThere] {
+      let found = try await stage.parley.read { try $0.entry(entry.position, in: .server(entry.dialog, .rules)) }
+      #expect(found?.state?.retraction != nil)
+    }
+  }
+
   /// What is not stored again is not counted again, and is answered at the bound as before.
   @Test func repeatsAreNotCounted() async throws {
     let stage = try Stage(sending: Self.policy)

@@ -262,7 +262,7 @@ extension Judge {
         throw Problem(.conflict, "call-name-used", "There was a call of this id: make another.")
       }
       let callParty = Call.CallParty(author, resource: draft.envelope.fromResource, isApp: false)
-      try stores(said.content, said.envelope, by: author)
+      try stores(said.content, said.envelope, by: author, post)
       _ = try ring(post, callParty, peer, name: stanza.name, stanza.kind, said, key: draft.key)
       return settle(post)
     }

@@ -242,9 +242,15 @@ struct Judge {
   }
 
   /// Counts the bytes of a message, which the caller stores next. Throws if its author may store no more today.
-  mutating func stores(_ content: Content, _ envelope: Envelope, by author: Party) throws {
+  ///
+  /// - Parameter reference: what the message does to an earlier one.
+  mutating func stores(
+    _ content: Content, _ envelope: Envelope, _ reference: Reference? = nil, by author: Party, _ post: Post
+  ) throws {
+    if post.isFromBackend { return }
     let bytes = content.storedBytes + Int64(envelope.id?.utf8.count ?? 0)
-    try sending.checkStored(bytes, of: author, beside: storing, at: now)
+    try sending.checkStored(
+      bytes, of: author, beside: storing, isNeeded: reference?.kind.storedContent == .needed, at: now)
     count(bytes, storedBy: author)
   }
 

@@ -30,7 +30,7 @@ extension Judge {
         $0, text: content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [peer],
         in: state.dialog.id, realm: author.realm, mayModerate: false, isApp: isApp)
     }
-    try stores(content, draft.envelope, by: author)
+    try stores(content, draft.envelope, found?.reference, by: author, post)
     let entry = try insertMessage(
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions,
@@ -327,7 +327,7 @@ extension Judge {
     to peer: Party, in state: DialogState?
   ) throws {
     if let state, kind == .displayed || stanza.traits.contains(.archived) {
-      try stores(stanza.content, stanza.envelope, by: post.author)
+      try stores(stanza.content, stanza.envelope, by: post.author, post)
       let entry = try insertMessage(
         from: post.author, at: .peer(peer), in: state, content: stanza.content, envelope: stanza.envelope,
         traits: stanza.traits, key: nil)

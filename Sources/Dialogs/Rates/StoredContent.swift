@@ -1,6 +1,6 @@
-/// How what a post stores, beside messages, counts for the bytes of its author's day (`StoredBytes`).
+/// How what a post stores counts for the bytes of its author's day (`StoredBytes`).
 enum StoredContent {
-  /// It does not: it is a message, which `Judge.stores` counts; it replaces something that has a bound of its own; or an
+  /// It does not: it is a message, which `Judge.stores` counts by its `Reference.Kind`; it replaces something that has a bound of its own; or an
   /// operator or the server stores it.
   case uncounted
   /// As messages do: it is refused when its author may store no more today.
@@ -52,6 +52,17 @@ extension RoomIntent {
       .decline, .askForVoice, .unbookmark, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate, .lose,
       .readNicks, .come:
       .uncounted
+    }
+  }
+}
+
+extension Reference.Kind {
+  /// How a message that refers to an earlier one so counts.
+  var storedContent: StoredContent {
+    switch self {
+    case .retraction, .moderation: .needed
+    case .reactions(let emoji): emoji.isEmpty ? .needed : .counted
+    case .reply, .correction, .pin, .part: .counted
     }
   }
 }

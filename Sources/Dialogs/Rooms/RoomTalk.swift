@@ -86,7 +86,7 @@ extension Judge {
     }
     // A change of a message does not count as a further one.
     if found?.reference.changes != true { try slow(author, speaker.role, in: state) }
-    try stores(draft.content, draft.envelope, by: author)
+    try stores(draft.content, draft.envelope, found?.reference, by: author, post)
 
     appear(author, in: state.room)
     let nick = try nick(of: speaker, post, in: state)
@@ -301,7 +301,7 @@ extension Judge {
         $0, text: content.text, mentions: [], id: draft.envelope.id, by: author.party, others: [target.party],
         in: dialog.dialog.id, realm: room.realm, mayModerate: false, isApp: false)
     }
-    try stores(content, draft.envelope, by: author.party)
+    try stores(content, draft.envelope, found?.reference, by: author.party, post)
     var envelope = draft.envelope
     envelope.toResource = target.nick
     let entry = try insertMessage(
