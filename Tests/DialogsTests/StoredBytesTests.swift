@@ -172,6 +172,9 @@ import Testing
     #expect(await refusal(stage, romeo, Array(repeating: other, count: 2)) == "messages-day-quota")
     let pattern = BlockPattern(JID(juliet.address))
     #expect(await refusal(stage, romeo, [.removeContact(juliet.address), .block([pattern])]) == nil)
+    var settings = UserSettingsDraft()
+    settings.messagesFrom = .contacts
+    #expect(await refusal(stage, romeo, [.profile(ProfileDraft(settings: settings))]) == nil)
     let flips = (0..<20).flatMap { _ in [Intent.unblock([pattern]), .block([pattern])] }
     #expect(await refusal(stage, romeo, flips) == "messages-day-quota")
   }

@@ -17,6 +17,8 @@ extension Intent {
       .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm, .leave, .endTyping, .imported,
       .refused, .work, .scheduledMessage(.send):
       .uncounted
+    // Such as who may write to the user: the log has none of it.
+    case .profile(let draft) where draft.hasSettingsAlone: .uncounted
     case .contact, .befriend, .redeem, .profile: .counted
     case .removeContact, .block, .unblock, .settings, .perUser, .draft, .scheduledMessage: .needed
     case .subscription(let act, _, _):
@@ -39,6 +41,13 @@ extension Intent {
       }
     case .room(let intent): intent.storedContent
     }
+  }
+}
+
+extension ProfileDraft {
+  fileprivate var hasSettingsAlone: Bool {
+    displayName == nil && fullName == nil && status == nil && metadata == nil && avatarURL == nil && avatar == nil
+      && vCard == nil
   }
 }
 
