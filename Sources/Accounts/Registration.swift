@@ -169,7 +169,8 @@ extension Accounts {
           .tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
       }
     }
-    if row.isRegistering, let problem = Self.refusal(ofChosen: row.address) { return problem }
+    // Only operators fix the name of an invitation.
+    if row.isRegistering, row.invite?.name == nil, let problem = Self.refusal(ofChosen: row.address) { return problem }
     if let obstacle = try obstacle(
       to: row.address, row.invite, in: realm.id, byOperator: byOperator, isMoved: row.isMoved, now: now, reader)
     {

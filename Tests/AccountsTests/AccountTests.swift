@@ -297,6 +297,10 @@ import Testing
     ] as [(String, String?)] {
       #expect(try await refusal(name) == code, "\(name)")
     }
+    let invited = try BareJID("rom\u{435}o@localhost")
+    let draft = InviteDraft(realm: stage.parley.realms[0].id, kind: .account, name: invited.local)
+    let invite = try await Invites(stage.parley).make(draft, by: nil).invite
+    _ = try await stage.accounts.register(invited, password: "x", displayName: nil, invite: invite)
     let row = Accounts.NewUser(address: try BareJID("\u{430}lice@localhost"), password: "x", displayName: nil)
     #expect(try await stage.accounts.importUsers([row], byOperator: true)[0].get().address == row.address)
   }
