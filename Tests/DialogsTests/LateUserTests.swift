@@ -57,6 +57,22 @@ import Testing
     #expect(try await subscription(stage, juliet, romeo.address)?.from == true)
   }
 
+  /// Nor does the approval let the user who comes later have pushes sent to a client of the owner.
+  @Test func nobodysPushServiceIsThatOfWhoComesLater() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    let approval = Intent.subscription(.subscribed, to: try BareJID("ghost@localhost"), stanza: nil)
+    try await stage.parley.post(approval, by: juliet)
+    let ghost = try await stage.user("ghost")
+    let service = try JID("juliet@localhost/phone")
+    func serves() async throws -> Bool {
+      try await stage.parley.read { try $0.mayServe(service, asPushServiceOf: ghost) }
+    }
+    #expect(try await !serves())
+    try await stage.parley.post(approval, by: juliet)
+    #expect(try await serves())
+  }
+
   /// Where only contacts may write, an item of a name that nobody had does not count, until the owner confirms it.
   @Test func aNameInTheRosterLetsNobodyWriteWhoComesLater() async throws {
     let stage = try Stage()

@@ -16,10 +16,9 @@ extension StoreReader {
   /// who shares their presence with the user, or has agreed to (RFC 6121 3.4); other users here have not.
   public func mayServe(_ service: JID, asPushServiceOf user: Party) throws -> Bool {
     guard let owner = try self.user(service.bare), !owner.realm.isRemote, owner.id != user.id else { return true }
-    guard owner.state == .active, let subscription = try contact(of: owner.id, user.address)?.subscription else {
-      return false
-    }
-    return subscription.from || subscription.preApproved
+    guard owner.state == .active, let contact = try contact(of: owner.id, user.address) else { return false }
+    // What was approved for a free address is void.
+    return contact.subscription.from || contact.subscription.preApproved && contact.isChosen(by: owner.address)
   }
 }
 
