@@ -161,6 +161,23 @@ import Testing
     #expect(changes?.map(\.contact.name) == ["n8"])
   }
 
+  /// What the contact has sent stays in the log for sessions that are away, however the item is renamed.
+  @Test func aStanzaOfTheContactIsNotReplaced() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(.subscription(.subscribe, to: juliet.address, stanza: nil), by: romeo)
+    try await stage.parley.post(.subscription(.subscribed, to: romeo.address, stanza: nil), by: juliet)
+    for name in ["n1", "n2", "n3"] {
+      try await stage.parley.post(.contact(address: juliet.address, name: name, groups: []), by: romeo)
+    }
+    let entries = try await stage.parley.read { try $0.feed(of: .own(romeo), after: .zero, limit: 100, all: true) }
+    let changes = entries.compactMap { entry -> ContactChange? in
+      if case .contact(let change) = entry.fact { change } else { nil }
+    }
+    #expect(changes.map(\.act) == [nil, .subscribed, nil])
+    #expect(changes.map(\.contact.name) == [nil, nil, "n3"])
+  }
+
   /// Who has stored as much as one may still removes things and is protected from others, up to twice the bound.
   @Test func whatIsNeededIsRefusedLater() async throws {
     let stage = try Stage(sending: Self.policy)

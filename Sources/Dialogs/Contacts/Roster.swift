@@ -103,13 +103,17 @@ extension Judge {
   /// Writes the item and its entry, and announces the change.
   ///
   /// - Parameter isEdit: whether only the name or the groups change. Then the entry of the item's last change is erased:
-  ///   nobody needs to read more than the last, as the changes of subscriptions are in the item, and an account could let the
-  ///   log grow for ever by names.
+  ///   nobody needs to read more than the last, and an account could let the log grow for ever by names. An entry with a
+  ///   stanza of the contact stays: the item does not contain it, and sessions that were away get it from the log.
   private mutating func record(
     _ change: ContactChange, of owner: Party, by post: Post?, isEdit: Bool = false
   ) throws {
     if isEdit, change.contact.version > .zero {
-      try writer.erase(change.contact.version, in: dialog(of: owner, and: owner).state.dialog.id)
+      let own = try dialog(of: owner, and: owner).state.dialog.id
+      let last = try writer.entry(change.contact.version, in: .server(own, .rules))
+      if case .contact(let former)? = last?.fact, former.act == nil {
+        try writer.erase(change.contact.version, in: own)
+      }
     }
     let position = nextPosition()
     let change = change.at(position)
