@@ -100,14 +100,19 @@ extension OperationInput {
 
 /// Runs operations over HTTP and writes their outcomes.
 public enum OperationRunner {
-  /// Returns the route of an operation. Its answers contain the state of the rates, and its problems become answers.
+  /// Returns the route of an operation. Its answers contain the state of the rates, and its problems become answers. Until the user
+  /// is known its reads take turns by the client's network.
   public static func route(
     _ method: Method, _ path: String,
     _ answer: @escaping @Sendable (Request, HTTPContext, RateLog) async throws -> Response
   ) -> HTTPRoute {
     HTTPRoute(method.http, path) { request, context in
       try await RateLog.told { rates in
-        do { return try await answer(request, context, rates) } catch let problem as Problem {
+        do {
+          return try await ReadOwner.$current.withValue(.network(context.peer(of: request).address)) {
+            try await answer(request, context, rates)
+          }
+        } catch let problem as Problem {
           return response(problem, to: request, context)
         }
       }

@@ -74,7 +74,8 @@ extension AppSession {
     session.isResolving = true
     let bound = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
     // Everyone who belongs to a dialog has settings of it.
-    parley.fetch(on: session.handle.lane, { try $0.settings(of: user, in: id) != nil }) { result in
+    parley.fetch(for: session.readOwner, on: session.handle.lane, { try $0.settings(of: user, in: id) != nil }) {
+      result in
       let (me, then) = bound.value
       guard let session = me.open else { return }
       session.isResolving = false

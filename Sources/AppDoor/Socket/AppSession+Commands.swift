@@ -338,7 +338,7 @@ extension AppSession {
     session.isResolving = true
     let submit: (AppSession, OpenSession, Op.Input) -> Void = { $0.submit(operation, $2, answer, frame, in: place, $1) }
     let bound = NIOLoopBound((self, submit), eventLoop: channel.eventLoop)
-    parley.fetch(on: session.handle.lane, read) { result in
+    parley.fetch(for: session.readOwner, on: session.handle.lane, read) { result in
       let (me, submit) = bound.value
       guard let session = me.open else { return }
       session.isResolving = false
@@ -382,7 +382,8 @@ extension AppSession {
     guard case .room(let room) = place, problem.isTelling else { return refuse(re, problem) }
     let user = session.caller.user
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-    parley.fetch(on: session.handle.lane, { try $0.access(to: room.dialog, for: user) }) { result in
+    parley.fetch(for: session.readOwner, on: session.handle.lane, { try $0.access(to: room.dialog, for: user) }) {
+      result in
       let me = me.value
       guard me.open != nil else { return }
       switch result {
@@ -403,7 +404,8 @@ extension AppSession {
     case .unread(let id):
       session.isResolving = true
       let me = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
-      parley.fetch(on: session.handle.lane, { try DialogResolver.Page.read(id, $0) }) { result in
+      parley.fetch(for: session.readOwner, on: session.handle.lane, { try DialogResolver.Page.read(id, $0) }) {
+        result in
         let (me, then) = me.value
         guard let session = me.open else { return }
         session.isResolving = false

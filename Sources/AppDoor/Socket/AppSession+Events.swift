@@ -82,7 +82,7 @@ extension AppSession {
     let wantsNumbers = !session.follower.isCaughtUp
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(
-      on: session.handle.lane,
+      for: session.readOwner, on: session.handle.lane,
       { reader in
         let feed = try FeedPage.read(user, after: after, limit: AppLimits.replayPage, reader)
         return (
@@ -194,7 +194,8 @@ extension AppSession {
   private func readMark(_ awaited: OpenSession.Awaited, _ receipt: Receipt, _ session: OpenSession) {
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-    parley.fetch(on: session.handle.lane, { try $0.mark(user, in: awaited.place.id) }) { result in
+    parley.fetch(for: session.readOwner, on: session.handle.lane, { try $0.mark(user, in: awaited.place.id) }) {
+      result in
       let me = me.value
       guard let session = me.open else { return }
       switch result {
@@ -292,7 +293,7 @@ extension AppSession {
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(
-      on: session.handle.lane,
+      for: session.readOwner, on: session.handle.lane,
       { reader in
         // The id of a remote user is not that of their row (`Party`).
         let peer = party.realm.isRemote ? try reader.user(address, seenFrom: party.realm)?.id : party.id
@@ -389,7 +390,7 @@ extension AppSession {
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(
-      on: session.handle.lane,
+      for: session.readOwner, on: session.handle.lane,
       { reader in
         var numbers: [(dialog: DialogID, unread: Int64, mentions: Int64)] = []
         for id in dialogs {

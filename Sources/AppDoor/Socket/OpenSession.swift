@@ -17,6 +17,8 @@ final class OpenSession {
   let handle: AppSessionHandle
   let caller: Accounts.Caller
   let rendering: Rendering
+  /// The owner of the session's reads of the store.
+  var readOwner: ReadOwner { .user(caller.user.id) }
   var follower: FeedFollower
   /// The last durable cursor sent to the client.
   var cursor: String

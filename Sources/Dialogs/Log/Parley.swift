@@ -34,7 +34,7 @@ public final class Parley: Sendable {
   private let committer: Committer
   /// The queue of messages that a backend checks before they are committed; `nil` if none does.
   private let beforeSend: BeforeSendQueue?
-  private let readers: ThreadPool
+  private let readers: ReaderThreads
   private let phaseCell = Atomic(ServerPhase.starting)
 
   /// Opens the log and creates new realms.
@@ -64,7 +64,7 @@ public final class Parley: Sendable {
     let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax)
     self.inbox = inbox
     let threads = max(2, options.threads)
-    readers = ThreadPool(label: "parley.reader", count: min(threads, Limits.readersMax))
+    readers = ReaderThreads(count: min(threads, Limits.readersMax))
     blobs = options.blobs.map { policy, files in
       Blobs(
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
@@ -378,26 +378,32 @@ public final class Parley: Sendable {
 
   // MARK: Reading
 
-  /// Reads on one of the reading threads.
+  /// Reads on one of the reading threads, in the turn of the task's owner (`ReadOwner`).
   public func read<Value: Sendable>(
     as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value
   ) async throws(Problem) -> Value {
     let asked = ContinuousClock.now
     let context = traces == nil ? nil : ServiceContext.current
+    let owner = ReadOwner.current
     let result: Result<Value, Problem> = await withCheckedContinuation { continuation in
-      readers.run { [self] in continuation.resume(returning: reading(body, kind, since: asked, in: context)) }
+      readers.run(for: owner) { [self] in
+        continuation.resume(returning: reading(body, kind, since: asked, in: context))
+      }
     }
     return try result.get()
   }
 
   /// Reads as `read`, and passes the outcome to `then` on the lane.
+  ///
+  /// - Parameter owner: whose turn it is; `nil` for the task's owner.
   public func fetch<Value: Sendable>(
-    as kind: ReadKind = .other, on lane: Lane, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
+    as kind: ReadKind = .other, for owner: ReadOwner? = nil, on lane: Lane,
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value,
     then: @escaping @Sendable (Result<Value, Problem>) -> Void
   ) {
     let asked = ContinuousClock.now
     let context = traces == nil ? nil : ServiceContext.current
-    readers.run { [self] in
+    readers.run(for: owner ?? ReadOwner.current) { [self] in
       let result = reading(body, kind, since: asked, in: context)
       guard let context else { return lane.run { then(result) } }
       lane.run { ServiceContext.$current.withValue(context) { then(result) } }

@@ -109,7 +109,7 @@ extension XMPPSession {
       }
       then(isWhole)
     }
-    parley.fetch(on: lane) { reader in
+    parley.fetch(for: .user(user), on: lane) { reader in
       try stored.read(of: nonce, to: user, reader)
     } then: { result in
       guard case .success(let stanzas?) = result, bound.value.session.takeIn(stanzas, stored) else {

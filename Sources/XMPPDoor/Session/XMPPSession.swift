@@ -365,7 +365,7 @@ final class XMPPSession {
   ) {
     lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
-      parley.fetch(as: kind, on: loopContext.lane, body) { result in
+      parley.fetch(as: kind, for: .user(party.id), on: loopContext.lane, body) { result in
         let (session, then) = back.value
         session.lookedUp { then(result) }
       }
@@ -378,9 +378,11 @@ final class XMPPSession {
     lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
       let loop = loopContext.loop
+      let owner = ReadOwner.user(party.id)
       Task {
-        let result: Result<Value, Problem>
-        do throws(Problem) { result = .success(try await body()) } catch { result = .failure(error) }
+        let result = await ReadOwner.$current.withValue(owner) { () async -> Result<Value, Problem> in
+          do throws(Problem) { return .success(try await body()) } catch { return .failure(error) }
+        }
         loop.execute {
           let (session, then) = back.value
           session.lookedUp { then(result) }

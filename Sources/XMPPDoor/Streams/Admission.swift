@@ -212,7 +212,7 @@ extension XMPPConnection {
     guard let access else { return }
     parley.hub.update(handle) { $0.access = access }
     let user = handle.party.id
-    parley.fetch(on: loopContext.lane) {
+    parley.fetch(for: .user(user), on: loopContext.lane) {
       try access.stands(for: user, $0)
     } then: { result in
       if case .success(false) = result { parley.hub.close(user, .revoked) { $0.session === handle } }

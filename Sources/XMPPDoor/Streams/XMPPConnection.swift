@@ -644,7 +644,7 @@ final class XMPPConnection: SessionOutlet {
   ) {
     pause(.machine)
     let me = NIOLoopBound((connection: self, then: then), eventLoop: loop)
-    door.parley.fetch(on: loopContext.lane, body) { result in
+    door.parley.fetch(for: .network(peer), on: loopContext.lane, body) { result in
       let (connection, then) = me.value
       guard !connection.isOver else { return }
       then(connection, result)

@@ -1,0 +1,9 @@
+/// Whose reads of the store take turns with those of others: a user, or the network of somebody who has not logged in yet. The server's
+/// own reads have none.
+public enum ReadOwner: Hashable, Sendable {
+  case user(UserID)
+  case network(String)
+
+  /// The owner of the reads of this task, which a door binds around a request.
+  @TaskLocal public static var current: ReadOwner?
+}

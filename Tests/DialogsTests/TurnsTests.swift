@@ -1,0 +1,89 @@
+import DialogsFixtures
+import Dispatch
+import Testing
+
+@testable import Dialogs
+
+/// The order in which the jobs of many owners begin.
+@Suite(.timeLimit(.minutes(1))) struct TurnsTests {
+  /// Runs everything that waits, one after the other, and returns the jobs in the order in which they began.
+  private func all(_ turns: inout Turns<String, String>) -> [String] {
+    var begun: [String] = []
+    while let next = turns.next() {
+      begun.append(next.job)
+      turns.end(next.owner)
+    }
+    return begun
+  }
+
+  @Test func anOwnerWithManyJobsDoesNotGoBeforeTheOthers() {
+    var turns = Turns<String, String>(max: 1, perOwnerMax: 1)
+    for number in 1...1_000 { turns.add("a\(number)", of: "a") }
+    turns.add("b1", of: "b")
+    turns.add("login", of: nil)
+    turns.add("b2", of: "b")
+    let begun = all(&turns)
+    #expect(begun.prefix(6) == ["a1", "b1", "login", "a2", "b2", "a3"])
+    #expect(begun.count == 1_003 && begun.last == "a1000")
+  }
+
+  @Test func anOwnerHasNeverAllPlaces() throws {
+    var turns = Turns<String, String>(max: 3, perOwnerMax: 2)
+    for number in 1...4 { turns.add("a\(number)", of: "a") }
+    #expect(turns.next()?.job == "a1")
+    #expect(turns.next()?.job == "a2")
+    #expect(turns.next()?.job == nil)
+    // The last place is for others.
+    turns.add("b1", of: "b")
+    #expect(turns.next()?.job == "b1")
+    turns.add("c1", of: "c")
+    #expect(turns.next()?.job == nil)
+    turns.end("a")
+    #expect(turns.next()?.job == "c1")
+    turns.end("b")
+    #expect(turns.next()?.job == "a3")
+    // Nobody else waits, but the bound of one stays.
+    turns.end("c")
+    #expect(turns.next()?.job == nil)
+    turns.end("a")
+    #expect(turns.next()?.job == "a4")
+  }
+
+  /// Jobs without an owner are of many.
+  @Test func jobsWithoutAnOwnerMayHaveAllPlaces() {
+    var turns = Turns<String, String>(max: 3, perOwnerMax: 1)
+    for number in 1...4 { turns.add("\(number)", of: nil) }
+    #expect([turns.next()?.job, turns.next()?.job, turns.next()?.job] == ["1", "2", "3"])
+    turns.add("a1", of: "a")
+    turns.end(nil)
+    #expect(turns.next()?.job == "4")
+    turns.end(nil)
+    #expect(turns.next()?.job == "a1")
+  }
+
+  /// A user whose reads all wait for something has one thread left to others, on any machine.
+  @Test func othersReadWhileAllReadsOfAUserAreBlocked() async throws {
+    let stage = try Stage()
+    let (parley, romeo) = (stage.parley, try await stage.user("romeo"))
+    let (begun, isBegun) = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    let reads = Task {
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 1...8 {
+          group.addTask {
+            _ = try? await ReadOwner.$current.withValue(.user(romeo.id)) {
+              try await parley.read { _ in
+                isBegun.yield()
+                gate.wait()
+              }
+            }
+          }
+        }
+      }
+    }
+    for await _ in begun { break }
+    #expect(try await parley.read { try $0.user(romeo.id)?.id } == romeo.id)
+    for _ in 1...8 { gate.signal() }
+    await reads.value
+  }
+}
