@@ -511,6 +511,11 @@ public enum Limits {
   public static let pageDefault = 50
   public static let pageMax = 100
   public static let feedPageMax = 200
+  /// Bytes of messages after which a page ends early, with at least one message: 16 messages of the largest that apps write, and some
+  /// 1,000 of those that people write. The page that follows continues behind it.
+  public static let pageBytesMax = 1_048_576
+  /// The bytes that an entry takes beside what users have written in it, and that one user's reactions take, about.
+  static let entryBytes = 256
   /// Messages that a marker passes and among which the one whose author is told is looked for: the newest; a reader
   /// further behind tells no one.
   public static let markersLookBack = 32

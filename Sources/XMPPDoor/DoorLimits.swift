@@ -141,6 +141,8 @@ enum DoorLimits {
   /// The bytes of one page, so that large messages fill neither memory nor the unacknowledged stanzas of stream
   /// management (1 MiB). At the bound the page ends early, with at least one result, and the client requests the next.
   static let archivePageBytesMax = 256 * 1024
+  /// The single messages that are read at once of those that a query names: four megabytes at most.
+  static let archiveIDsAtOnce = 16
   /// The estimated size of a result beside its payload, including addresses of common length.
   static let archiveResultBytes = 512
 
@@ -282,6 +284,7 @@ enum DoorLimits {
   /// The bytes of one element that an import reads whole, such as a vCard or a message: more than any server accepts from
   /// a client. A larger one is refused.
   static let importedElementBytesMax = 8 * 1_048_576
-  /// The messages of one piece of an operator's export: about a quarter of a megabyte.
+  /// The messages of one piece of an operator's export, about a quarter of a megabyte; large ones end it earlier
+  /// (`Limits.pageBytesMax`).
   static let exportedMessagesAtOnce = 200
 }

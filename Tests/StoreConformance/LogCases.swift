@@ -176,6 +176,45 @@ extension StoreConformance {
       try equal(try history(limit: 0, ascending: true), [])
       try equal(try history(limit: -1, ascending: true), [])
     },
+    Case(name: "a list ends with the first entry that is behind its bound of bytes") { scene in
+      let said = try scene.write { writer in
+        try (1...4).map { number in
+          try scene.say(String(repeating: "\(number)", count: 1_000), by: scene.romeo, to: scene.juliet, writer)
+        }
+      }
+      let dialog = said[0].dialog
+      let bytes = said[0].byteCount
+      for (bytesMax, count) in [(1, 2), (bytes, 2), (bytes + 1, 3), (2 * bytes, 3), (3 * bytes, 4), (Int.max, 4)] {
+        try scene.read { reader in
+          let messages = MessageAccess.server(dialog, .rules)
+          try equal(
+            try reader.history(
+              of: messages, after: .zero, before: .end, limit: 9, bytesMax: bytesMax, ascending: true),
+            Array(said.prefix(count)), "history")
+          try equal(
+            try reader.history(
+              of: messages, after: .zero, before: .end, limit: 9, bytesMax: bytesMax, ascending: false),
+            Array(said.reversed().prefix(count)), "history back")
+          let log = LogAccess.server(scene.juliet.id, .rules)
+          try equal(
+            try reader.feed(of: log, after: .zero, limit: 9, bytesMax: bytesMax, all: false),
+            Array(said.prefix(count)), "feed")
+          try equal(
+            try reader.replay(of: log, after: .zero, limit: 9, bytesMax: bytesMax), Array(said.prefix(count)), "replay")
+          var query = ArchiveQuery(limit: 9)
+          query.bytesMax = bytesMax
+          let isCut = bytesMax <= 3 * bytes
+          let kept = isCut ? count - 1 : count
+          let first = try reader.archive(of: scene.juliet.id, query)
+          try equal(first.entries, Array(said.prefix(kept)), "archive")
+          try equal(first.complete, !isCut, "archive")
+          query.backwards = true
+          let last = try reader.archive(of: scene.juliet.id, query)
+          try equal(last.entries, Array(said.suffix(kept)), "archive back")
+          try equal(last.complete, !isCut, "archive back")
+        }
+      }
+    },
     Case(name: "the feed of each side has what concerns it, behind a position") { scene in
       let (said, noted, marked) = try scene.write { writer in
         let said = try scene.say("1", by: scene.romeo, to: scene.juliet, writer)

@@ -94,10 +94,11 @@ public struct AppExport: ExportForm {
       let (entries, naming) = try await parley.read { reader -> ([Entry], ParticipantNaming) in
         guard let (messages, room) = try reader.messages(in: place.dialog, for: user) else { return ([], .open) }
         let entries = try reader.history(
-          of: messages, after: last, before: .end, limit: Limits.pageMax, ascending: true)
+          of: messages, after: last, before: .end, limit: Limits.pageMax, bytesMax: Limits.pageBytesMax,
+          ascending: true)
         return (entries, room?.naming(parley) ?? .open)
       }
-      if let reached = entries.last?.position, entries.count == Limits.pageMax {
+      if let reached = entries.last?.position, entries.isFull(Limits.pageMax) {
         after = reached
       } else {
         rest = rest.dropFirst()

@@ -71,9 +71,18 @@ public struct DialogListPage: Sendable {
   public enum View: Sendable {
     case privately(DialogView, mentions: Int64)
     case room(RoomView)
+
+    var lastMessage: Entry? {
+      switch self {
+      case .privately(let view, _): view.lastMessage
+      case .room(let view): view.lastMessage
+      }
+    }
   }
   /// The dialogs, the most recently active first.
   public var views: [View] = []
+  /// The position of each of them, before which a page behind it begins.
+  public var positions: [Position] = []
   /// The position before which the next page begins; `nil` if there is none.
   public var next: Position?
   public var unread: Int64 = 0
@@ -89,7 +98,7 @@ public protocol DialogListReader {
 extension StoreReader {
   /// Returns a page of the user's dialogs before a position. The numbers of all dialogs are read, since the sums are of
   /// all; more is read only of those on the page. Rooms and users are read to tell groups and names until the page is
-  /// full, or `Limits.searchLooksMax` have been read.
+  /// full, also by the bytes of the last messages, or `Limits.searchLooksMax` have been read.
   public func dialogList(
     of user: Party, _ filter: DialogFilter = DialogFilter(), before: Position, limit: Int
   ) throws -> DialogListPage {
@@ -102,13 +111,17 @@ extension StoreReader {
     }
     wanted.sort { $0.shown > $1.shown }
     var last: Position?
+    var bytes = 0
     for (looks, summary) in wanted.enumerated() {
-      if page.views.count == limit || looks == Limits.searchLooksMax {
+      if page.views.count == limit || bytes >= Limits.pageBytesMax || looks == Limits.searchLooksMax {
         page.next = last
         break
       }
       last = summary.shown
-      if let view = try view(of: summary, for: user, filter) { page.views.append(view) }
+      guard let view = try view(of: summary, for: user, filter) else { continue }
+      page.views.append(view)
+      page.positions.append(summary.shown)
+      bytes += view.lastMessage?.byteCount ?? 0
     }
     return page
   }

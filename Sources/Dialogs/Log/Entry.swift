@@ -61,6 +61,17 @@ public final class Entry: Sendable {
   public var whisper: (room: RoomName, nick: String)? {
     if case .whisper(_, let room, let nick) = place { (room, nick) } else { nil }
   }
+  /// The bytes of what users have written in it, about: what it takes in memory, and in an answer.
+  public var byteCount: Int {
+    guard let message = fact.stanza else { return Limits.entryBytes }
+    let (content, envelope) = (message.content, message.envelope)
+    // Ids and languages of XMPP have no bound of their own.
+    var bytes = Limits.entryBytes + (envelope.id?.utf8.count ?? 0) + (envelope.language?.utf8.count ?? 0)
+    bytes += content.extras.count + content.text.utf8.count + (content.fields?.utf8.count ?? 0)
+    for file in content.attachments { bytes += file.url.utf8.count + (file.name?.utf8.count ?? 0) }
+    guard let state else { return bytes }
+    return bytes + (state.text?.utf8.count ?? 0) + state.reactions.count * Limits.entryBytes
+  }
   /// Whether another user may see it too; `false` for a message to oneself.
   public var isToOther: Bool {
     switch place {
@@ -74,6 +85,15 @@ public final class Entry: Sendable {
     case .peer(let peer): peer.address
     case .room(let room), .whisper(_, let room, _): room.address
     }
+  }
+}
+
+extension [Entry] {
+  public var byteCount: Int { reduce(0) { $0 + $1.byteCount } }
+
+  /// Returns whether more may follow this page, which was read with these bounds.
+  public func isFull(_ limit: Int, bytesMax: Int = Limits.pageBytesMax) -> Bool {
+    count >= limit || byteCount >= bytesMax
   }
 }
 

@@ -36,9 +36,10 @@ public protocol LogReader {
   /// Returns how many messages mention the user (`setMentioned`) behind those they have read: in this dialog or room
   /// or, if it is `nil`, in all of the user's.
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64
-  /// Returns messages with sequence > 0, positions strictly between, newest first unless `ascending`.
+  /// Returns messages with sequence > 0, positions strictly between, newest first unless `ascending`. This list, like all that have
+  /// a bound of bytes, ends with the first entry that is behind so many bytes of entries (`Entry.byteCount`).
   func history(
-    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
+    of messages: MessageAccess, after: Position, before: Position, limit: Int, bytesMax: Int, ascending: Bool
   ) throws -> [Entry]
   /// Returns an entry. Entries that are read have the state of their message (`Entry.state`).
   func entry(_ position: Position, in messages: MessageAccess) throws -> Entry?
@@ -52,9 +53,11 @@ public protocol LogReader {
   /// the message. In scripts without spaces any part matches. Retracted and encrypted messages do not match.
   func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns inbound messages with trait `replayed` behind `after`, ascending.
-  func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry]
+  func replay(of log: LogAccess, after: Position, limit: Int, bytesMax: Int) throws -> [Entry]
   /// Returns the entries at these positions that `replay` returns and the user's archive does not contain, ascending.
-  func unarchived(of log: LogAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry]
+  func unarchived(
+    of log: LogAccess, at positions: ClosedRange<Position>, limit: Int, bytesMax: Int
+  ) throws -> [Entry]
   /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
   /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
   /// In a room it looks at each entry between the mark and `position`.
@@ -67,7 +70,27 @@ public protocol LogReader {
   /// `after`, ascending, merged with everything of the log's rooms behind both `after` and each room's own position. Of
   /// superseded markers only the last is included.
   /// - Parameter all: whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
-  func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry]
+  func feed(of log: LogAccess, after: Position, limit: Int, bytesMax: Int, all: Bool) throws -> [Entry]
+}
+
+/// The same without a bound of bytes: for a few entries, and for the server's own work.
+extension LogReader {
+  public func history(
+    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
+  ) throws -> [Entry] {
+    try history(of: messages, after: after, before: before, limit: limit, bytesMax: .max, ascending: ascending)
+  }
+  public func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry] {
+    try replay(of: log, after: after, limit: limit, bytesMax: .max)
+  }
+  public func unarchived(
+    of log: LogAccess, at positions: ClosedRange<Position>, limit: Int
+  ) throws -> [Entry] {
+    try unarchived(of: log, at: positions, limit: limit, bytesMax: .max)
+  }
+  public func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry] {
+    try feed(of: log, after: after, limit: limit, bytesMax: .max, all: all)
+  }
 }
 
 /// What was added to the log, less what was removed of it: entries that are no messages, and the bytes of their content.
@@ -169,6 +192,8 @@ public struct ArchiveQuery: Sendable {
   /// version; `nil` for all. Not with `positions`.
   public var text: String?
   public var limit: Int
+  /// The bytes of entries after which the page ends early, with at least one entry.
+  public var bytesMax = Int.max
   /// Whether the page next to `before` is wanted, still returned ascending (RSM `<before/>`).
   public var backwards = false
   /// With `positions`: whether entries are included that the user has deleted for themselves or may not read.

@@ -1,9 +1,9 @@
 // Search in all messages that a user may read. Theory:
 //
 // An index returns candidates, newest first: that of words (`search`) or that of files and places (`media`). Each is
-// then read and checked: whether it is shown, this user may read it, and it matches. A page ends when it is full or
-// when `Limits.searchLooksMax` candidates have been checked; either way it contains the position where the next one
-// continues, so that no query, however it is made, blocks a reader for longer.
+// then read and checked: whether it is shown, this user may read it, and it matches. A page ends when it is full, by its
+// messages or their bytes, or when `Limits.searchLooksMax` candidates have been checked; either way it contains the
+// position where the next one continues, so that no query, however it is made, blocks a reader for longer.
 
 /// A search query, with a text or a kind or both.
 ///
@@ -85,7 +85,7 @@ extension StoreReader {
       return found
     }
     var before = query.before
-    var looks = 0
+    var (looks, bytes) = (0, 0)
     while true {
       let batch = min(max(query.limit * 2, 64), Limits.searchLooksMax - looks)
       let candidates = try candidates(query, of: log, before: before, limit: batch)
@@ -93,11 +93,12 @@ extension StoreReader {
         looks += 1
         before = candidate.position
         guard let entry = try entry(candidate, query, joined, user, &found.rooms) else { continue }
-        if found.entries.count == query.limit {
+        if found.entries.count == query.limit || bytes >= Limits.pageBytesMax {
           found.next = found.entries.last?.position
           return found
         }
         found.entries.append(entry)
+        bytes += entry.byteCount
       }
       if candidates.count < batch { return found }
       if looks >= Limits.searchLooksMax {

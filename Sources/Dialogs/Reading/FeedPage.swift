@@ -30,7 +30,9 @@ public struct FeedPage: Sendable {
     _ user: Party, after: Position, limit: Int, _ reader: any StoreReader
   ) throws -> FeedPage {
     let access = try reader.log(of: user)
-    let log = try reader.page(of: access, after: after, limit: limit)
+    var log = try reader.page(of: access, after: after, limit: limit)
+    // The messages that entries change may be as large as those that are read themselves.
+    var bytes = 0
     let since = Dictionary(access.rooms.map { ($0.room, $0.since) }) { $1 }
     var subjects = Subjects()
     func room(_ id: DialogID) throws -> Room? {
@@ -45,10 +47,18 @@ public struct FeedPage: Sendable {
       if hides, try reader.isHidden(target, in: dialog, for: user.id) {
         subjects.hidden.insert(entry.position)
       } else if subjects.targets[target] == nil {
-        subjects.targets[target] = try reader.entry(target, in: MessageAccess(dialog, for: nil, behind: .zero))
+        let found = try reader.entry(target, in: MessageAccess(dialog, for: nil, behind: .zero))
+        subjects.targets[target] = found
+        bytes += found?.byteCount ?? 0
       }
     }
-    for entry in log.entries {
+    for (index, entry) in log.entries.enumerated() {
+      if bytes >= Limits.pageBytesMax {
+        // The rest is the next page.
+        let read = Array(log.entries[..<index])
+        log = LogPage(entries: read, end: read.last?.position ?? after, isLast: false)
+        break
+      }
       if let name = entry.anonymizedRoom, seen.insert(name.dialog).inserted {
         let affiliation = try reader.affiliation(of: user.id, in: name.dialog, for: user)
         if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.anonymized.insert(name.dialog) }
@@ -67,8 +77,10 @@ public struct FeedPage: Sendable {
         }
         // Whether the user has deleted it for themselves is known already.
         let horizon = entry.room == nil ? .zero : try room(entry.dialog)?.horizon(since: since[entry.dialog]) ?? .end
-        subjects.targets[reference.target] = try reader.entry(
+        let found = try reader.entry(
           reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
+        subjects.targets[reference.target] = found
+        bytes += found?.byteCount ?? 0
       case .contactGroup(let change):
         guard let party = change.onlyContact(of: user.id) else { continue }
         subjects.contacts[party.id] = try reader.contact(of: user.id, party.address)

@@ -42,12 +42,12 @@ extension StoreReader {
     .own(user, rooms: try memberships(of: user.id).map { FollowedRoom($0.room.dialog, since: $0.since) })
   }
 
-  /// Returns the page of what a session follows behind a position.
+  /// Returns the page of what a session follows behind a position, which has `Limits.pageBytesMax` bytes and one entry at most.
   ///
   /// - Parameter all: whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
   public func page(of log: LogAccess, after: Position, limit: Int, all: Bool = false) throws -> LogPage {
-    let entries = try feed(of: log, after: after, limit: limit, all: all)
-    if entries.count >= limit, let last = entries.last {
+    let entries = try feed(of: log, after: after, limit: limit, bytesMax: Limits.pageBytesMax, all: all)
+    if entries.isFull(limit), let last = entries.last {
       return LogPage(entries: entries, end: last.position, isLast: false)
     }
     return LogPage(entries: entries, end: max(after, try head().position), isLast: true)

@@ -79,8 +79,11 @@ extension Reader {
 
     // One more than asked for shows whether anything follows.
     let limit = bound(query.limit)
-    var entries = try bindRest(statement.bind(after, before, limit + 1)).all { try entry($0) }
-    let isComplete = Int64(entries.count) <= limit
+    var entries = try entries(bindRest(statement.bind(after, before, limit + 1)), query.bytesMax)
+    // So does the one that is behind the bound of bytes.
+    let last = entries.last
+    let isComplete =
+      Int64(entries.count) <= limit && entries.byteCount - (last?.byteCount ?? 0) < query.bytesMax
     if !isComplete { entries.removeLast() }
     if query.backwards { entries.reverse() }
     return ArchivePage(entries: entries, complete: isComplete)

@@ -100,14 +100,26 @@ extension Reader {
   // MARK: Entries
 
   func history(
-    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
+    of messages: MessageAccess, after: Position, before: Position, limit: Int, bytesMax: Int, ascending: Bool
   ) throws -> [Entry] {
     let (all, own): (Query, Query) =
       ascending ? (.historyAscending, .ownHistoryAscending) : (.historyDescending, .ownHistoryDescending)
     var statement = try connection(
       messages.viewer == nil ? all : own, messages.dialog, max(after, messages.behind), before, bound(limit))
     if let viewer = messages.viewer { statement = try statement.bind(viewer) }
-    return try statement.all { try entry($0) }
+    return try entries(statement, bytesMax)
+  }
+
+  /// Returns the entries of a statement's rows up to the first one that is behind so many bytes.
+  func entries(_ statement: Prepared, _ bytesMax: Int) throws -> [Entry] {
+    var (entries, bytes): ([Entry], Int) = ([], 0)
+    try statement.forEachWhile { row in
+      let next = try entry(row)
+      entries.append(next)
+      defer { bytes += next.byteCount }
+      return bytes < bytesMax
+    }
+    return entries
   }
 
   func entry(_ position: Position, in messages: MessageAccess) throws -> Entry? {
@@ -128,13 +140,15 @@ extension Reader {
     try connection(.hasEntry, position, dialog).first { _ in true } ?? false
   }
 
-  func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry] {
-    try connection(.replay, log.user, after, bound(limit)).all { try entry($0) }
+  func replay(of log: LogAccess, after: Position, limit: Int, bytesMax: Int) throws -> [Entry] {
+    try entries(connection(.replay, log.user, after, bound(limit)), bytesMax)
   }
 
-  func unarchived(of log: LogAccess, at positions: ClosedRange<Position>, limit: Int) throws -> [Entry] {
-    try connection(.unarchived, log.user, positions.lowerBound, positions.upperBound, bound(limit))
-      .all { try entry($0) }
+  func unarchived(
+    of log: LogAccess, at positions: ClosedRange<Position>, limit: Int, bytesMax: Int
+  ) throws -> [Entry] {
+    try entries(
+      connection(.unarchived, log.user, positions.lowerBound, positions.upperBound, bound(limit)), bytesMax)
   }
 
   func counting(

@@ -6,10 +6,8 @@ extension Reader {
     try connection(.pins, messages.dialog).all { Position($0.int(0)) }.filter { $0 > messages.behind }
   }
 
-  func edits(of access: EditAccess, after: Position, limit: Int) throws -> [Entry] {
-    try connection(.edits, access.message, after, bound(limit)).all {
-      try entry($0)
-    }
+  func edits(of access: EditAccess, after: Position, limit: Int, bytesMax: Int) throws -> [Entry] {
+    try entries(connection(.edits, access.message, after, bound(limit)), bytesMax)
   }
 }
 

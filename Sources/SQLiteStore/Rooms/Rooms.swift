@@ -121,7 +121,7 @@ extension Reader {
 
   /// Reads positions first, then entries: of many rooms only one page's entries are read. Once the page is full, a room
   /// is only asked for positions before its end.
-  func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry] {
+  func feed(of log: LogAccess, after: Position, limit: Int, bytesMax: Int, all: Bool) throws -> [Entry] {
     let limit = bound(limit)
     guard limit > 0 else { return [] }
     var page = try connection(
@@ -135,9 +135,14 @@ extension Reader {
       }
       page = Self.merged(page, found, limit: Int(limit))
     }
-    return try page.compactMap { position in
-      try connection(.entryAt, position).first { try entry($0) }
+    var (entries, bytes): ([Entry], Int) = ([], 0)
+    for position in page {
+      guard let next = try connection(.entryAt, position).first({ try entry($0) }) else { continue }
+      entries.append(next)
+      if bytes >= bytesMax { break }
+      bytes += next.byteCount
     }
+    return entries
   }
 
   /// Merges two ascending lists without duplicates.

@@ -76,6 +76,7 @@ enum RoomInbound {
     var query = ArchiveQuery(limit: request.limit)
     query.before = enteredRoom.position.next
     query.backwards = true
+    query.bytesMax = DoorLimits.historyBytesMax
     query.start = request.earliest(now: now)
     let (position, asked) = (enteredRoom.position, query)
     session.fetch(as: .archive, { try $0.archive(of: messages, asked).entries }) { result in

@@ -73,8 +73,9 @@ public enum PortableExport {
         }, next: .offline(user.delivered))
     case .offline(let after):
       let entries = try reader.replay(
-        of: .server(user.id, .administration), after: after, limit: DoorLimits.exportedMessagesAtOnce)
-      let isLast = entries.count < DoorLimits.exportedMessagesAtOnce
+        of: .server(user.id, .administration), after: after, limit: DoorLimits.exportedMessagesAtOnce,
+        bytesMax: Limits.pageBytesMax)
+      let isLast = !entries.isFull(DoorLimits.exportedMessagesAtOnce)
       return Piece(
         bytes: written(within: [Self.user, offline]) { writer in
           for entry in entries {
@@ -90,6 +91,7 @@ public enum PortableExport {
     case .archive(let after):
       var query = ArchiveQuery(limit: DoorLimits.exportedMessagesAtOnce)
       query.after = after
+      query.bytesMax = Limits.pageBytesMax
       let page = try reader.archive(of: .server(user.id, .administration), query)
       return Piece(
         bytes: written(within: [Self.user, archive]) { writer in

@@ -35,13 +35,15 @@ extension XMPPSession {
     guard let untold, !isReadingUnarchived, !lags, successor == nil, (presence?.priority ?? -1) >= 0 else { return }
     isReadingUnarchived = true
     let positions = untold.positions
-    fetch({ [party] in try $0.unarchived(of: .own(party), at: positions, limit: Limits.replayMax) }) {
-      [self] (result: Result<[Entry], Problem>) in
+    fetch({ [party] in
+      try $0.unarchived(
+        of: .own(party), at: positions, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax)
+    }) { [self] (result: Result<[Entry], Problem>) in
       isReadingUnarchived = false
       guard case .success(let entries) = result else { return unreadable() }
       if isUnread || successor != nil { return }
       for entry in entries { tell(entry, .direct, delayed: true) }
-      if entries.count == Limits.replayMax, let last = entries.last?.position, last < positions.upperBound {
+      if entries.isFull(Limits.replayMax), let last = entries.last?.position, last < positions.upperBound {
         self.untold = Untold(positions: last.next...positions.upperBound, isRead: untold.isRead)
         askForSign()
         flush()
@@ -83,8 +85,9 @@ extension XMPPSession {
       }
     case .replay(let after, let place):
       fetch({ reader in
-        let messages = try reader.replay(of: log, after: after, limit: Limits.replayMax)
-        if messages.count == Limits.replayMax { return OfflinePage(messages: messages, log: nil) }
+        let messages = try reader.replay(
+          of: log, after: after, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax)
+        if messages.isFull(Limits.replayMax) { return OfflinePage(messages: messages, log: nil) }
         let page = try reader.page(of: log, after: place, limit: Limits.feedPageMax, all: true)
         return OfflinePage(messages: messages, log: (page, try reader.head().position))
       }) { [self] (result: Result<OfflinePage, Problem>) in

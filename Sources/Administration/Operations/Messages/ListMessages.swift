@@ -32,9 +32,12 @@ package enum ListMessages: AdminOperation {
     let limit = Output.limit(input.limit, max: Limits.pageMax)
     let entries = try await parley.read { [before] in
       try $0.history(
-        of: .server(room.id, .administration), after: .zero, before: before, limit: limit, ascending: false)
+        of: .server(room.id, .administration), after: .zero, before: before, limit: limit,
+        bytesMax: Limits.pageBytesMax, ascending: false)
     }
     let events = context.hookEvents
-    return Output(entries, limit: limit, cursor: \.id.description) { events.message($0, in: realm) }
+    // A page of very long messages is full with fewer.
+    let most = entries.isFull(limit) ? entries.count : limit
+    return Output(entries, limit: most, cursor: \.id.description) { events.message($0, in: realm) }
   }
 }

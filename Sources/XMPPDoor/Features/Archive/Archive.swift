@@ -453,6 +453,7 @@ struct ArchiveRequest: Sendable {
     query.after = after
     query.before = before
     query.backwards = isBackward
+    query.bytesMax = DoorLimits.archivePageBytesMax
     let page = try archive(query)
     return limit == 0 ? ArchivePage(entries: [], complete: page.entries.isEmpty) : cut(page)
   }
@@ -483,11 +484,21 @@ struct ArchiveRequest: Sendable {
     let inRange = ids.filter { $0 > after && $0 < before }
     let wanted = isBackward ? inRange.suffix(limit) : inRange.prefix(limit)
     if wanted.isEmpty { return ArchivePage(entries: [], complete: inRange.isEmpty) }
-    var query = ArchiveQuery(limit: wanted.count)
-    query.positions = Array(wanted)
-    var page = try archive(query)
-    guard page.entries.count == wanted.count else { return nil }
-    page.complete = wanted.count == inRange.count
+    // In pieces, since all are looked for, and no more of them is kept than is sent.
+    var page = ArchivePage(entries: [], complete: wanted.count == inRange.count)
+    var rest = isBackward ? Array(wanted.reversed()) : Array(wanted)
+    while !rest.isEmpty {
+      var query = ArchiveQuery(limit: DoorLimits.archiveIDsAtOnce)
+      query.positions = Array(rest.prefix(DoorLimits.archiveIDsAtOnce))
+      rest.removeFirst(query.positions?.count ?? 0)
+      let found = try archive(query).entries
+      guard found.count == query.positions?.count else { return nil }
+      if page.entries.byteCount >= DoorLimits.archivePageBytesMax {
+        page.complete = false
+      } else {
+        page.entries = isBackward ? found + page.entries : page.entries + found
+      }
+    }
     page.entries.removeAll { entry in
       if let dialog, entry.dialog != dialog, entry.whisper?.room.dialog != dialog { return true }
       if let start, entry.time < start { return true }

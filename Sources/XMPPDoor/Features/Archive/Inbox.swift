@@ -46,13 +46,19 @@ struct ConversationInbox: Feature {
     let user = turn.party
     turn.fetch { reader -> Answer in
       let page = try reader.conversations(of: .own(user), query)
-      return Answer(
-        page: page,
-        lines: try page.conversations.map { conversation in
-          if !withMessages { return Line(conversation: conversation, message: nil) }
+      var (lines, bytes): ([Line], Int) = ([], 0)
+      for conversation in query.oldest ? page.conversations.reversed() : page.conversations {
+        // Further ones are not sent.
+        if bytes > DoorLimits.inboxBytesMax { break }
+        var line = Line(conversation: conversation, message: nil)
+        if withMessages {
           let (message, showsPeople) = try reader.last(of: conversation, for: user)
-          return Line(conversation: conversation, message: message, showsAddress: showsPeople)
-        })
+          line = Line(conversation: conversation, message: message, showsAddress: showsPeople)
+        }
+        lines.append(line)
+        bytes += line.weight
+      }
+      return Answer(page: page, lines: query.oldest ? lines.reversed() : lines)
     } reply: { (answer) throws(StanzaError) in
       send(answer, query, to: turn)
     }
