@@ -45,6 +45,7 @@ public final class AppDoor: Sendable {
   let underWay: RequestsUnderWay
   /// The open server-sent event streams.
   let streams = OpenStreams()
+  let readPlaces = ReadPlaces()
 
   struct Limiters: Sendable {
     let others: RateLimiter<UserID>

@@ -55,13 +55,17 @@ enum AppLimits {
   /// Signals of one user that wait for their dialog to be read; a further one replaces the last.
   static let dialogWaitersMax = 16
 
+  // Pages of messages, whose bytes the core bounds (`Limits.pageBytesMax`).
+  /// Requests that read messages and build their answers at a time, a few megabytes each, of all users and of one: more than there
+  /// are threads to do so. Further ones wait in order, and users take turns.
+  static let readPlacesMax = 16
+  static let readPlacesPerUserMax = 4
+
   // Sync.
   static let syncWaitSecondsMax = 30
   /// The memory that an answer takes which waits for an event, with its connection: a long poll, a stream of events. All of them have
   /// a sixteenth of the memory that the server may use; at that bound the oldest of the user with the most is sent early.
   static let heldAnswerBytes = 32_768
-  /// Bytes of events after which a page of `GET /v1/sync` ends early.
-  static let syncBytesMax = 1_048_576
 
   // Server-sent events.
   /// Bytes that wait to be sent; beyond them the session holds back, as on a full socket.

@@ -9,6 +9,20 @@ extension Array {
   }
 }
 
+extension [Entry] {
+  /// Does the same, and ends the page behind `Limits.pageBytesMax` bytes, with at least one entry. The list is read with that bound.
+  func page(_ limit: Int) -> (items: ArraySlice<Entry>, last: Entry?) {
+    var bytes = 0
+    func fits(_ entry: Entry) -> Bool {
+      defer { bytes += entry.byteCount }
+      return bytes < Limits.pageBytesMax
+    }
+    let count = prefix(limit).prefix(while: fits).count
+    let items = prefix(count)
+    return (items, self.count > count ? items.last : nil)
+  }
+}
+
 extension RequestContext {
   /// Returns the position in a cursor; `nil` without one.
   func position(ofCursor cursor: String?) throws(Problem) -> Position? {

@@ -74,11 +74,16 @@ extension AppDoor {
       if let last = request.headers[values: .lastEventID].last { input.parameters["cursor"] = last }
       if request.method == .head { return Response(status: .ok, headers: Self.eventStreamHeaders) }
     }
+    let place = caller.map { ReadPlace(readPlaces, for: $0.user.id) }
+    // What the response is made of is in memory once from then on.
+    defer { place?.end() }
     let call = RequestContext(
       door: self, caller: caller,
       realm: caller.map { realm($0.user.realm) } ?? realm(host: request.head.authority), address: address,
-      host: request.head.authority, isSecure: peer.isSecure, whenClientLeaves: { context.whenClientLeaves($0) })
-    switch try await operation.perform(input, call) {
+      host: request.head.authority, isSecure: peer.isSecure, readPlace: place,
+      whenClientLeaves: { context.whenClientLeaves($0) })
+    let owner = caller.map { ReadOwner.user($0.user.id) } ?? .network(address)
+    switch try await ReadOwner.$current.withValue(owner, operation: { try await operation.perform(input, call) }) {
     case .done: return OperationRunner.response(204, nil)
     case .json(let status, let bytes, let tag):
       guard let tag else { return OperationRunner.response(status, bytes) }

@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import JSON
 import Logging
+import ServerMetrics
 
 /// The context of a request: an operation's data besides its input.
 struct RequestContext: Sendable {
@@ -16,6 +17,8 @@ struct RequestContext: Sendable {
   /// The authority that the client used (`localhost:8080`).
   let host: String?
   let isSecure: Bool
+  /// The place of the request among those that read messages; `nil` without a caller.
+  let readPlace: ReadPlace?
   /// Calls a closure once if the client goes away while it waits for the response.
   let whenClientLeaves: @Sendable (@escaping @Sendable () -> Void) -> Void
 
@@ -26,6 +29,14 @@ struct RequestContext: Sendable {
   /// The server's URL for clients, without a path.
   var publicURL: String {
     door.settings.publicURL ?? "\(isSecure ? "https" : "http")://\(host ?? realm.domain)"
+  }
+
+  /// Reads what may be long, such as messages, when the request has a place (`ReadPlaces`).
+  func readMessages<Value: Sendable>(
+    as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value
+  ) async throws(Problem) -> Value {
+    await readPlace?.take()
+    return try await parley.read(as: kind, body)
   }
 
   func user() throws(Problem) -> Accounts.Caller {

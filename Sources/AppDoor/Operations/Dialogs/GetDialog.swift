@@ -20,7 +20,7 @@ enum GetDialog: ServedOperation {
   static func body(_ id: DialogID, _ call: RequestContext) async throws(Problem) -> DialogBody {
     let caller = try call.user().user
     let rendering = call.rendering
-    guard let body = try await call.parley.read({ try Self.body(id, for: caller, rendering, $0) }) else {
+    guard let body = try await call.readMessages({ try Self.body(id, for: caller, rendering, $0) }) else {
       throw DialogResolver.unknown
     }
     return body

@@ -64,24 +64,32 @@ enum ListDialogs: ServedOperation {
     let caller = try call.user().user
     let before = try call.position(ofCursor: cursor) ?? .end
     let rendering = call.rendering
-    return try await call.parley.read { reader in
+    return try await call.readMessages { reader in
       let head = try reader.head().position
       let page = try reader.dialogList(of: caller, filter, before: before, limit: limit)
-      let items = try page.views.map { view in
+      // The drafts may be as long as the last messages, by which the page has ended early.
+      var (items, bytes, next): ([DialogBody], Int, Position?) = ([], 0, page.next)
+      for (index, view) in page.views.enumerated() {
+        if bytes >= Limits.pageBytesMax {
+          next = page.positions[index - 1]
+          break
+        }
+        var body: DialogBody
         switch view {
-        case .room(let view): return try rendering.dialog(view, reader)
+        case .room(let view): body = try rendering.dialog(view, reader)
         case .privately(let view, let mentions):
-          var body = rendering.dialog(
+          body = rendering.dialog(
             view,
             peer: try reader.user(view.dialog.peer(of: caller.id).id).map { try reader.view(of: $0, for: caller) },
             mentions: mentions,
             updatedAt: view.lastMessage?.time ?? view.dialog.createdAt)
           body.me?.draft = try rendering.draft(of: caller.id, in: view.dialog.id, reader)
-          return body
         }
+        items.append(body)
+        bytes += body.me?.draft?.text.utf8.count ?? 0
       }
       return DialogPageBody(
-        items: items, nextCursor: page.next.map { rendering.cursor($0) }, cursor: rendering.cursor(head),
+        items: items, nextCursor: next.map { rendering.cursor($0) }, cursor: rendering.cursor(head),
         totalUnread: page.unread, totalMentions: page.mentions)
     }
   }
@@ -95,12 +103,21 @@ enum ListDialogs: ServedOperation {
     let caller = try call.user().user
     let realm = call.realm.id
     let rendering = call.rendering
-    return try await call.parley.read { reader in
+    return try await call.readMessages { reader in
       let head = try reader.head().position
-      let (page, last) = try reader.rooms(in: realm, listed: true, matching: query, after: cursor, limit: limit + 1)
+      let (page, end) = try reader.rooms(in: realm, listed: true, matching: query, after: cursor, limit: limit + 1)
         .page(limit)
-      let items = try page.compactMap { room in
-        try rendering.dialog(try reader.access(to: room, for: caller), for: caller, reader)
+      var (items, bytes, last): ([DialogBody], Int, Room?) = ([], 0, end)
+      for (index, room) in page.enumerated() {
+        if bytes >= Limits.pageBytesMax {
+          last = page.dropFirst(index - 1).first
+          break
+        }
+        guard let body = try rendering.dialog(try reader.access(to: room, for: caller), for: caller, reader) else {
+          continue
+        }
+        items.append(body)
+        if let content = body.lastMessage?.content { bytes += content.text.utf8.count + content.fields.text.utf8.count }
       }
       return DialogPageBody(
         items: items, nextCursor: last?.address.local, cursor: rendering.cursor(head),

@@ -72,7 +72,7 @@ enum Sync: ServedOperation {
     of user: Party, after: Position, cursor: String, limit: Int, _ call: RequestContext
   ) async throws(Problem) -> SyncBody {
     let rendering = call.rendering
-    return try await call.parley.read { reader in
+    let body = try await call.readMessages { reader -> SyncBody in
       let page = try FeedPage.read(user, after: after, limit: limit, reader)
       var events: [RawObject] = []
       var last = cursor
@@ -86,12 +86,15 @@ enum Sync: ServedOperation {
         events.append(RawObject(trusted: String(buffer: text)))
         last = form.cursor
         bytes += frame.count
-        if bytes >= AppLimits.syncBytesMax { return SyncBody(events: events, cursor: last) }
+        if bytes >= Limits.pageBytesMax { return SyncBody(events: events, cursor: last) }
       }
       // A full page continues behind its last entry, even if that was no event.
       if !page.log.isLast { last = rendering.cursor(page.log.end) }
       return SyncBody(events: events, cursor: last)
     }
+    // A request that waits for events leaves its place to others.
+    if body.events.isEmpty { call.readPlace?.end() }
+    return body
   }
 
   private static func resync(

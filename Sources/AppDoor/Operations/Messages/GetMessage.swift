@@ -11,6 +11,7 @@ enum GetMessage: ServedOperation {
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}"
 
   static func perform(_ input: MessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<MessageBody> {
-    .ok(try await MessageChange(input.messageId, in: input.dialogId, call).shown())
+    await call.readPlace?.take()
+    return .ok(try await MessageChange(input.messageId, in: input.dialogId, call).shown())
   }
 }

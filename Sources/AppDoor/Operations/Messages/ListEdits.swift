@@ -17,7 +17,7 @@ enum ListEdits: ServedOperation {
     let caller = change.caller
     let (place, target, rendering, parley) = (change.place, change.target, call.rendering, call.parley)
     return .ok(
-      try await parley.read { reader in
+      try await call.readMessages { reader in
         // Read again: it may have been deleted meanwhile.
         let (messages, room, _) = try place.reading(for: caller, parley, reader)
         guard let message = try reader.message(target.position, in: messages, of: room),
@@ -28,7 +28,9 @@ enum ListEdits: ServedOperation {
         if entry.state?.retraction != nil {
           throw Problem(.missing, "message-deleted", "This message was deleted.", field: "messageId")
         }
-        let (page, last) = try reader.edits(of: edits, after: after, limit: limit + 1).page(limit)
+        let (page, last) = try reader.edits(
+          of: edits, after: after, limit: limit + 1, bytesMax: Limits.pageBytesMax
+        ).page(limit)
         var items = page.compactMap { edit -> EditBody? in
           guard case .message(let message) = edit.fact else { return nil }
           return EditBody(text: message.content.text, at: edit.time)

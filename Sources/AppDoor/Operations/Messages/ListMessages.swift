@@ -21,7 +21,7 @@ enum ListMessages: ServedOperation {
       throw await call.door.dialogs.refusal(error, of: place, to: caller)
     }
     let rendering = call.rendering
-    let body = try await call.parley.read(as: .archive) { reader -> HistoryBody in
+    let body = try await call.readMessages(as: .archive) { reader -> HistoryBody in
       // Read with the messages, so that a member removed meanwhile sees none.
       let reading = try place.reading(for: caller, call.parley, reader)
       let (messages, _, naming) = reading
@@ -31,7 +31,7 @@ enum ListMessages: ServedOperation {
       }
       let entries = try reader.history(
         of: messages, after: range.after ?? .zero, before: range.before, limit: range.limit + 1,
-        ascending: range.ascending)
+        bytesMax: Limits.pageBytesMax, ascending: range.ascending)
       let (page, last) = entries.page(range.limit)
       let items = page.compactMap { rendering.message($0, naming) }
       let opened = OpenedDialog(place, reading, for: caller, rendering)

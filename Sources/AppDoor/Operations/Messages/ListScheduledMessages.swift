@@ -12,7 +12,7 @@ enum ListScheduledMessages: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
-    let scheduled = try await call.parley.read { try $0.scheduled(of: caller.id) }
+    let scheduled = try await call.readMessages { try $0.scheduled(of: caller.id) }
     return .ok(PageBody(items: scheduled.map { call.rendering.scheduled($0) }))
   }
 }

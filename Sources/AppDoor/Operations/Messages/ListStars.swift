@@ -17,12 +17,19 @@ enum ListStars: ServedOperation {
     let rendering = call.rendering
     let parley = call.parley
     return .ok(
-      try await parley.read { reader in
+      try await call.readMessages { reader -> Output in
         // Messages that have become unreadable leave a shorter page.
-        let (page, last) = try reader.stars(of: caller.id, before: before, limit: limit + 1).page(limit)
+        let (page, end) = try reader.stars(of: caller.id, before: before, limit: limit + 1).page(limit)
+        var last = end
+        var bytes = 0
         var readings: [DialogID: (messages: MessageAccess, room: ReadableRoom?)?] = [:]
         var namings: [DialogID: ParticipantNaming] = [:]
-        let items = try page.compactMap { star -> MessageBody? in
+        var items: [MessageBody] = []
+        for (index, star) in page.enumerated() {
+          if bytes >= Limits.pageBytesMax {
+            last = page.dropFirst(index - 1).first
+            break
+          }
           if readings[star.dialog] == nil {
             let reading = try reader.messages(in: star.dialog, for: caller)
             readings[star.dialog] = .some(reading)
@@ -30,8 +37,9 @@ enum ListStars: ServedOperation {
           }
           guard case .some(.some(let reading)) = readings[star.dialog],
             let entry = try reader.entry(star.message, in: reading.messages), entry.state?.retraction == nil
-          else { return nil }
-          return rendering.message(entry, namings[star.dialog] ?? .open)
+          else { continue }
+          bytes += entry.byteCount
+          if let item = rendering.message(entry, namings[star.dialog] ?? .open) { items.append(item) }
         }
         return PageBody(items: items, nextCursor: last.map { rendering.cursor($0.message) })
       })

@@ -31,7 +31,7 @@ enum SearchMessages: ServedOperation {
     if query.text != nil { try await MessageIndex(call.parley).update() }
     let (parley, rendering) = (call.parley, call.rendering)
     return .ok(
-      try await parley.read(as: .search) { [query, place] reader in
+      try await call.readMessages(as: .search) { [query, place] reader in
         var query = query
         if case .room(let room)? = place { _ = try reader.access(to: room.dialog, for: caller).get() }
         if let author {

@@ -113,3 +113,8 @@ struct RemoveMemberInput: Decodable, Hashable, Sendable {
 struct DialogInput: Decodable, Hashable, Sendable {
   var dialogId: String
 }
+
+struct ListPinsInput: Decodable, Hashable, Sendable {
+  var dialogId: String
+  var cursor: String?
+}

@@ -1,0 +1,62 @@
+import Dialogs
+import Synchronization
+
+/// The places of requests whose answers are built from messages. Theory:
+///
+/// Such an answer is in memory several times while it is built: as entries, as the wire's objects, and as JSON. Hence a request
+/// takes a place before it reads, and has it until its answer is built. Users take turns (`Turns`), and further requests wait in
+/// order: a client that asks for many pages at once gets all of them, in the memory of a few.
+final class ReadPlaces: Sendable {
+  private let turns: Mutex<Turns<UserID, CheckedContinuation<Void, Never>>>
+
+  init(max: Int = AppLimits.readPlacesMax, perUserMax: Int = AppLimits.readPlacesPerUserMax) {
+    turns = Mutex(Turns(max: max, perOwnerMax: perUserMax))
+  }
+
+  /// Returns when the user has a place, which is to be given back.
+  func take(for user: UserID) async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let begun = turns.withLock { turns -> CheckedContinuation<Void, Never>? in
+        turns.add(continuation, of: user)
+        return turns.next()?.job
+      }
+      begun?.resume()
+    }
+  }
+
+  func giveBack(by user: UserID) {
+    let begun = turns.withLock { turns -> CheckedContinuation<Void, Never>? in
+      turns.end(user)
+      return turns.next()?.job
+    }
+    begun?.resume()
+  }
+}
+
+/// The place of one request, which takes it when it first reads.
+final class ReadPlace: Sendable {
+  private let places: ReadPlaces
+  private let user: UserID
+  private let isTaken = Mutex(false)
+
+  init(_ places: ReadPlaces, for user: UserID) {
+    self.places = places
+    self.user = user
+  }
+
+  /// Returns when the request has a place. It reads one thing after the other.
+  func take() async {
+    if isTaken.withLock({ $0 }) { return }
+    await places.take(for: user)
+    isTaken.withLock { $0 = true }
+  }
+
+  /// Gives the place back, if the request has one: its answer is built, or it waits for something else.
+  func end() {
+    let wasTaken = isTaken.withLock { isTaken -> Bool in
+      defer { isTaken = false }
+      return isTaken
+    }
+    if wasTaken { places.giveBack(by: user) }
+  }
+}
