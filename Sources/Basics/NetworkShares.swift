@@ -110,7 +110,8 @@ public struct NetworkShares: Sendable {
     change(network, by: -1)
   }
 
-  private mutating func releaseOldest(_ network: String) -> ID? {
+  /// Releases the oldest holding of a network. Returns `nil` if it has none.
+  public mutating func releaseOldest(_ network: String) -> ID? {
     guard let id = oldest(network) else { return nil }
     queues[network]?.first += 1
     release(id)

@@ -3,14 +3,17 @@ public import Logging
 public import ServerMetrics
 import Synchronization
 
-/// The downloads under way on all HTTP ports of a server: responses to GET that are too long to be left to the kernel, such as
-/// files. Theory:
+/// The downloads under way on all HTTP ports of a server: responses that are too long to be left to the kernel, such as files.
+/// Theory:
 ///
 /// A download keeps a connection, a file and buffers for as long as its client takes, and it needs no login, since the address of
 /// a file is the key to it. `ResponsePace` ends the downloads that nobody reads after a minute, but one client could begin
 /// thousands in that minute. Hence downloads are bounded in all and by network. `NetworkShares` decides which network gives way
 /// when all places are taken; the connection of the download that it ends is closed, and its client can continue with a range. A
 /// response that is in memory as a whole, such as a long list, counts as several downloads.
+///
+/// A request for a download beyond the bounds is refused. The response to another method is always sent, since the client has to
+/// know what it has changed: beyond the bounds the oldest downloads of the client's own network end for it.
 public final class Downloads: Sendable {
   /// The reason for which a download is refused.
   enum Refusal: Error {
@@ -77,16 +80,30 @@ public final class Downloads: Sendable {
     }
 
     /// Takes shares. Returns the place that has them, nil if there are too few, and those that were ended for them.
+    ///
+    /// - Parameters:
+    ///   - count: The number of shares.
+    ///   - perNetworkMax: The number that the network may have.
+    ///   - isOwed: Whether the oldest places of the network end for this one. It has fewer shares where there are none to end.
     mutating func admit(
-      _ network: String, shares count: Int, cut: @escaping @Sendable () -> Void
+      _ network: String, shares count: Int, perNetworkMax: Int, isOwed: Bool, cut: @escaping @Sendable () -> Void
     ) -> (place: Int?, ended: [Holder]) {
       var ids: [NetworkShares.ID] = []
       var ended: [Holder] = []
-      while ids.count < count, let admission = shares.admit(network) {
-        ids.append(admission.id)
-        if let id = admission.ended, let owner = owners[id], let holder = end(owner) { ended.append(holder) }
+      while ids.count < count {
+        let isWithin = shares.count(network) < perNetworkMax
+        if isWithin, let admission = shares.admit(network) {
+          ids.append(admission.id)
+          if let id = admission.ended, let owner = owners[id], let holder = end(owner) { ended.append(holder) }
+        } else if isOwed, shares.count(network) > ids.count, let id = shares.releaseOldest(network),
+          let owner = owners[id], let holder = end(owner)
+        {
+          ended.append(holder)
+        } else {
+          break
+        }
       }
-      guard ids.count == count else {
+      guard ids.count == count || isOwed && !ids.isEmpty else {
         for id in ids { shares.release(id) }
         return (nil, ended)
       }
@@ -151,15 +168,21 @@ public final class Downloads: Sendable {
   /// - Parameters:
   ///   - network: The client's address, as `ClientAddress` has it.
   ///   - bytes: The bytes of the response that are in memory already.
-  ///   - cut: Closes the connection when the place is given to another network.
-  func admit(_ network: String, bytes: Int = 0, cut: @escaping @Sendable () -> Void) throws(Refusal) -> Place {
+  ///   - isOwed: Whether the response is sent in any case.
+  ///   - cut: Closes the connection when the place is given to another response.
+  func admit(
+    _ network: String, bytes: Int = 0, isOwed: Bool = false, cut: @escaping @Sendable () -> Void
+  ) throws(Refusal) -> Place {
     // Without bounds by network all are one network, which has no other to give way to.
     let network = byNetwork ? network : ""
     let memory = HTTPLimits.downloadMemoryBytes
     let count = Swift.min(Swift.max(1, (bytes + memory - 1) / memory), perNetworkMax)
     let outcome = state.withLock { state -> Outcome in
-      if byNetwork, state.shares.count(network) + count > perNetworkMax { return Outcome(refusal: .ofNetwork) }
-      let (place, ended) = state.admit(network, shares: count, cut: cut)
+      if byNetwork, !isOwed, state.shares.count(network) + count > perNetworkMax {
+        return Outcome(refusal: .ofNetwork)
+      }
+      let (place, ended) = state.admit(
+        network, shares: count, perNetworkMax: perNetworkMax, isOwed: isOwed, cut: cut)
       return Outcome(place: place, ended: ended, unlogged: ended.isEmpty ? nil : state.pace.note("cut", now: .now))
     }
     for holder in outcome.ended {
@@ -169,7 +192,7 @@ public final class Downloads: Sendable {
     if let holder = outcome.ended.first, let unlogged = outcome.unlogged {
       var metadata: Logger.Metadata = ["peer": "\(holder.network)"]
       if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
-      logger.info("a download was cut off for one of another network", metadata: metadata)
+      logger.info("a download was cut off for another one", metadata: metadata)
     }
     guard let place = outcome.place else {
       metrics.refused(by: "downloads")

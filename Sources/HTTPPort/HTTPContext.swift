@@ -112,15 +112,17 @@ public struct HTTPContext: RequestContext {
 
   /// Returns the response to a request, or a refusal if it is a download for which there is no place.
   ///
-  /// The response to another method than GET is always sent: the client has to know what it has changed.
+  /// The response to another method than GET is a download, too, and is always sent: the client has to know what it has changed.
   func admit(_ response: Response, to request: Request) -> Response {
-    guard let downloads, request.method == .get, let length = response.body.contentLength,
+    guard let downloads, request.method != .head, let length = response.body.contentLength,
       length >= HTTPLimits.downloadBytesLeast
     else { return response }
     // What is sent in ranges is a file, which is read piece by piece.
     let bytes = response.headers[.acceptRanges] == "bytes" ? 0 : length
     do throws(Downloads.Refusal) {
-      let place = try downloads.admit(peer(of: request).address, bytes: bytes) { [channel] in
+      let place = try downloads.admit(
+        peer(of: request).address, bytes: bytes, isOwed: request.method != .get
+      ) { [channel] in
         channel.eventLoop.execute { Self.giveWay(channel) }
       }
       // The response is written later on the same loop.
@@ -135,6 +137,7 @@ public struct HTTPContext: RequestContext {
       }
       return response
     } catch {
+      if request.method != .get { return response }
       var headers: HTTPFields = [.retryAfter: "\(HTTPLimits.downloadRetrySeconds)"]
       // A page that may read the file may read that it has to wait.
       for name in [HTTPField.Name.accessControlAllowOrigin, .accessControlExposeHeaders] {

@@ -52,7 +52,7 @@ enum HTTPLimits {
   static let responseGrace: TimeAmount = .seconds(60)
   /// The time between two looks at what waits for a client: short against the allowance, and no work for those that read.
   static let responseCheck: TimeAmount = .seconds(2)
-  /// The length in bytes from which a response to GET is a download. The kernel takes about as much at once, so that a shorter one
+  /// The length in bytes from which a response, to whichever method, is a download. The kernel takes about as much at once, so that a shorter one
   /// keeps little of this process even if nobody reads it.
   static let downloadBytesLeast = 65_536
   /// The memory that a download takes while its client reads nothing: what the kernel keeps, a few pieces, and the connection. A
@@ -61,7 +61,8 @@ enum HTTPLimits {
   /// The number of downloads at a time: as many as fit into an eighth of the memory that the server may use, and into a quarter of
   /// its file descriptors, since a download takes one for the connection and one for the file; at least 64, which take 20 MiB, and
   /// at most 4,096. At the bound the network with most downloads loses its oldest one to a network that has fewer: the connection is
-  /// closed, and the client can continue with a range. A request of the network with most is answered with 503.
+  /// closed, and the client can continue with a range. A request of the network with most is answered with 503; the response to another
+  /// method than GET is sent all the same, and the oldest downloads of the same network end for it.
   static let downloadsMemoryShare = 8
   static let downloadsDescriptorShare = 8
   static let downloadsLeast = 64

@@ -100,7 +100,7 @@ public final class Metrics: Sendable {
     "parley_downloads", "Downloads under way: responses of 64 KiB or more on the HTTP ports.")
   public let downloadsCut = Counter<Single>(
     "parley_downloads_cut_total",
-    "Downloads that were cut off for one of another network, as there was no other place.")
+    "Downloads that were cut off for another response, as there was no other place.")
 
   // MARK: Federation
 

@@ -89,6 +89,22 @@ private func downloads(
     #expect(cut.names == ["a1"] && all.count == 0)
   }
 
+  /// The place of a response that is sent in any case.
+  @Test func aResponseThatIsOwedTakesThePlacesOfItsNetwork() throws {
+    let (cut, unit) = (Cut(), HTTPLimits.downloadMemoryBytes)
+    let all = downloads(4, perNetwork: 3)
+    var places = [try all.admit("a", bytes: 2 * unit) { cut.add("a1") }, try all.admit("a") { cut.add("a2") }]
+    places.append(try all.admit("a", bytes: unit, isOwed: true) { cut.add("a3") })
+    #expect(cut.names == ["a1"] && all.count == 2)
+    // It has the two shares that are left: the other network has no more, and its own has no other.
+    places.append(try all.admit("b", bytes: 3 * unit, isOwed: true) { cut.add("b1") })
+    #expect(cut.names == ["a1"] && all.count == 3)
+    places.append(try all.admit("b", bytes: 9 * unit, isOwed: true) { cut.add("b2") })
+    #expect(cut.names == ["a1", "b1"] && all.count == 3)
+    for place in places { place.end() }
+    #expect(all.count == 0)
+  }
+
   /// Others may have been cut off for a request that is refused all the same; it leaves nothing behind.
   @Test func aRefusalGivesBackWhatItHasTaken() throws {
     let (cut, unit) = (Cut(), HTTPLimits.downloadMemoryBytes)
@@ -223,14 +239,14 @@ private func downloads(
     channel.remoteAddress = proxy
   }
 
-  @Test func onlyLongResponsesToGETAreDownloads() throws {
+  @Test func onlyLongResponsesAreDownloads() throws {
     let all = downloads(1, perNetwork: 1)
     let channel = EmbeddedChannel(handlers: [ResponsePaceHandler()])
     try open(channel)
     let context = context(channel, all)
     let long = HTTPLimits.downloadBytesLeast
     for (method, count) in [
-      (HTTPRequest.Method.get, long - 1), (.get, nil), (.head, long), (.post, long), (.put, long),
+      (HTTPRequest.Method.get, long - 1), (.get, nil), (.head, long), (.post, long - 1), (.post, nil),
     ] as [(HTTPRequest.Method, Int?)] {
       #expect(context.admit(response(count), to: request(method)).status == .ok)
       #expect(all.count == 0, "\(method) \(count ?? -1)")
@@ -241,6 +257,24 @@ private func downloads(
     channel.close(promise: nil)
     #expect(all.count == 0)
     _ = try? channel.finish()
+  }
+
+  /// The client of another method has to know what it has changed. Its response takes the place of the oldest download of its network,
+  /// also of another such response, so that no more than the bound waits for clients that read nothing.
+  @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete])
+  func theResponseToAnotherMethodIsSentAndCounts(method: HTTPRequest.Method) throws {
+    let all = downloads(8, perNetwork: 2)
+    let channels = (0..<4).map { _ in EmbeddedChannel(handlers: [ResponsePaceHandler()]) }
+    for (channel, method) in zip(channels, [.get, method, method, method]) {
+      try open(channel)
+      #expect(context(channel, all).admit(response(1 << 20), to: request(method)).status == .ok)
+      for channel in channels { channel.embeddedEventLoop.run() }
+    }
+    #expect(channels.map(\.isActive) == [false, false, true, true])
+    #expect(all.count == 2)
+    #expect(context(channels[3], all).admit(response(1 << 20), to: request(.get)).status.code == 429)
+    for channel in channels { _ = try? channel.finish() }
+    #expect(all.count == 0)
   }
 
   /// Of a file no more than pieces is in memory, and all of anything else.
