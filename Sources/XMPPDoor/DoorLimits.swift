@@ -66,6 +66,9 @@ enum DoorLimits {
   /// those that do not wait in the log (presence, answers). At the bound a client has `answer` to answer a
   /// request for acknowledgement, whether or not it has read what it was sent.
   static let unacknowledgedMax = 512
+  /// The bytes of the log's entries among them at which it lags as well, as much as of stanzas that are in no log: one page
+  /// (`Limits.pageBytesMax`). Sessions share entries, but a message to oneself is held for one session alone.
+  static let unacknowledgedEntryBytesMax = 1_048_576
   /// The messages that a session remembers as delivered before its offline messages, which leave them out: a client may
   /// stay available with a negative priority for long. At the bound the oldest is forgotten, and is delivered again
   /// when the priority rises.

@@ -259,6 +259,47 @@ import XMPP
     try await network.end()
   }
 
+  /// Entries that wait for an acknowledgement make a session lag by their bytes as well, also after it is resumed; messages then wait
+  /// in the log.
+  @Test func aSessionLagsByTheBytesOfItsEntries() async throws {
+    let network = try ServerNetwork()
+    let place = try await network.place()
+    let juliet = try await network.stage.user("juliet")
+    let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))
+    for _ in 1...8 {
+      _ = try await network.stage.say(String(repeating: "x", count: 190_000), from: juliet, to: juliet)
+    }
+    let entries = try await network.stage.parley.read { reader in
+      try reader.feed(of: LogAccess.own(juliet), after: .zero, limit: 8, all: false)
+    }
+    #expect(entries.count == 8)
+    let (door, loopContext) = (network.door, place.loopContext)
+    try await place.loop.submit {
+      let session = XMPPSession(door: door, loopContext: loopContext.value, party: juliet, jid: jid)
+      session.follow(from: .zero)
+      _ = session.enable(resume: true, max: nil)
+      func send(_ range: Range<Int>) {
+        for entry in entries[range] { session.send(as: .entry(entry, .direct)) { _ in } }
+      }
+      send(0..<5)
+      #expect(!session.lags && session.owesHalf)
+      send(5..<6)
+      #expect(session.lags && session.entryBytes >= DoorLimits.unacknowledgedEntryBytesMax)
+      #expect(session.manage(.acknowledge(3)) == nil)
+      #expect(!session.lags && session.owesHalf)
+      send(6..<8)
+      #expect(!session.lags)
+      let state = try #require(session.state)
+      let resumed = XMPPSession(
+        door: door, loopContext: loopContext.value, handle: session.handle, resuming: state)
+      #expect(resumed.entryBytes == session.entryBytes)
+      #expect(resumed.manage(.acknowledge(8)) == nil)
+      #expect(resumed.entryBytes == 0 && !resumed.owesHalf)
+      resumed.end()
+    }.get()
+    try await network.end()
+  }
+
   /// A writer whose buffer waits in a channel gets no other of the same size, and else keeps its own.
   @Test func aWriterKeepsItsBufferUnlessAChannelHasIt() {
     let loopContext = LoopContext(loop: EmbeddedEventLoop(), Metrics())

@@ -15,7 +15,10 @@ enum Sent: Sendable {
   static let gone = Sent.bytes(ByteBuffer())
   var isGone: Bool { if case .bytes(let buffer) = self { buffer.readableBytes == 0 } else { false } }
 
-  /// The memory that it costs.
+  /// The bytes of an entry that it refers to, which other sessions may share.
+  var entryBytes: Int { if case .entry(let entry, _) = self { entry.weight } else { 0 } }
+
+  /// The memory that it costs by itself.
   var byteCount: Int {
     switch self {
     case .entry: 0

@@ -22,12 +22,15 @@ extension XMPPSession {
       outlet?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
     case .acknowledge(let handled):
       var last = Position.zero
-      let outcome = management.acknowledged(handled) { last = max(last, confirmed(by: $0)) }
+      let outcome = management.acknowledged(handled) { item in
+        last = max(last, confirmed(by: item))
+        entryBytes -= item.entryBytes
+      }
       if case .tooHigh(let error) = outcome { return error }
       heard()
       if unacknowledged != nil { countUnacknowledged() }
       confirmed(last)
-      if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
+      if !isUnread, !owesHalf { resumeReading() }
       // A client that acknowledges only on request would otherwise wait for stanzas that wait for it.
       if !cursor.isCaughtUp, management.requestIsDue() {
         outlet?.write { StreamManagement.writeRequest(into: &$0) }
@@ -134,6 +137,7 @@ extension XMPPSession {
       let machine = stored.machine(with: stanzas, before: waiting)
     else { return false }
     management = machine
+    entryBytes = machine.outbound.items.reduce(0) { $0 + $1.item.entryBytes }
     self.stored = nil
     return true
   }

@@ -66,6 +66,8 @@ final class XMPPSession {
   /// The memory of the stanzas that the client has not acknowledged, and the bytes from which it is counted before the next tick.
   var unacknowledged: MemoryBound.Holder?
   var countedAgainFrom = DoorLimits.unacknowledgedBytesUncounted
+  /// The bytes of the entries that wait for an acknowledgement (`Sent.entryBytes`).
+  var entryBytes = 0
 
   var confirmation = DeliveryConfirmation()
   /// The server's unanswered requests to the client, oldest first.
@@ -114,7 +116,9 @@ final class XMPPSession {
     party = handle.party
     jid = state.jid
     self.handle = handle
-    management = ResumptionMachine(restoring: state.management.snapshot)
+    let machine = ResumptionMachine(restoring: state.management.snapshot)
+    management = machine
+    entryBytes = machine.outbound.items.reduce(0) { $0 + $1.item.entryBytes }
     nonce = state.nonce
     presence = state.presence
     cursor = state.cursor
@@ -493,11 +497,18 @@ final class XMPPSession {
   }
 
   /// Whether the client takes in no more at the moment.
-  var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
+  var lags: Bool {
+    isUnread || owes(DoorLimits.unacknowledgedMax) || entryBytes >= DoorLimits.unacknowledgedEntryBytesMax
+  }
+
+  /// Whether the client has to acknowledge more before a session that lags goes on.
+  var owesHalf: Bool {
+    owes(DoorLimits.unacknowledgedMax / 2) || entryBytes >= DoorLimits.unacknowledgedEntryBytesMax / 2
+  }
 
   /// Whether more waits for the client than paced stanzas may add to.
   var isBehind: Bool {
-    isUnread || owes(DoorLimits.unacknowledgedMax / 2)
+    isUnread || owesHalf
       || management.outbound.byteCount > DoorLimits.unacknowledgedBytesPaced
   }
 
@@ -614,6 +625,7 @@ final class XMPPSession {
     }
     let byteCount = item.byteCount
     guard management.sending(item, byteCount: byteCount) else { return overflow() }
+    entryBytes += item.entryBytes
     if byteCount > 0, management.outbound.byteCount >= countedAgainFrom { countUnacknowledged() }
     guard let outlet else { return }
     switch item {
