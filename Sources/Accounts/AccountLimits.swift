@@ -155,6 +155,9 @@ public enum AccountLimits {
   /// Exports of one user: two at once, for a failed first one, and then one in six hours: each reads all of a user's
   /// messages.
   public static let exportRate = Rate(burst: 2, perSecond: 1.0 / 21_600)
+  /// The attempts of an export that the server does not outlive, such as one that takes more memory than there is: an operator may
+  /// have stopped the server within the first one. Then the export has failed, and its user may begin another.
+  static let exportAttemptsMax: Int64 = 2
   /// The time for which an export may be fetched.
   public static let exportLifetime: Duration = .seconds(7 * 86_400)
   /// Exports of one user that are kept; the oldest is removed.

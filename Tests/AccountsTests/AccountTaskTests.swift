@@ -2,6 +2,7 @@ import Addresses
 import Basics
 import DialogsFixtures
 import StoreConformance
+import Synchronization
 import Testing
 
 @testable import Accounts
@@ -172,6 +173,34 @@ import Testing
     #expect(try await !stage.accounts.isFresh(try await stage.accounts.caller(accessToken: next.accessToken)))
   }
 
+  /// An export that the server does not outlive is tried twice, and has then failed: its user sees that, and may begin another.
+  @Test func anExportThatEndsTheServerDoesNotEndItAtEachStart() async throws {
+    let policy = BlobPolicy(links: BlobLinks(base: "https://files.example"), lifetime: nil)
+    let files = FullFiles()
+    let stage = try Stage(blobs: (policy: policy, store: files))
+    let romeo = try await stage.user("romeo")
+    let task = try await stage.accounts.beginExport(of: romeo)
+    for attempt in 1...2 {
+      // A process that ends within it stores nothing after it has noted the attempt.
+      stage.store.failNext(9, after: 1)
+      await #expect(throws: Problem.self) { try await stage.accounts.finish(task) }
+      stage.store.failNext(0)
+      #expect(files.begun == attempt)
+      #expect(try await stage.accounts.exports(of: romeo.id).map(\.attempts) == [Int64(attempt)])
+    }
+    #expect(try await stage.accounts.resumeAccountTasks() == 1)
+    #expect(files.begun == 2)
+    #expect(try await stage.accounts.exports(of: romeo.id).map(\.state) == [.failed])
+    #expect(try await stage.accounts.resumeAccountTasks() == 0)
+    // A full disk is no fault of an export, which is tried again with each start.
+    let next = try await stage.accounts.beginExport(of: romeo, isPaced: false)
+    for _ in 1...3 {
+      await #expect(throws: Problem.self) { try await stage.accounts.finish(next) }
+    }
+    #expect(files.begun == 5)
+    #expect(try await stage.accounts.exports(of: romeo.id).map(\.state) == [.pending, .failed])
+  }
+
   @Test func aTarHeaderIsWhatTarReads() {
     let header = ExportArchive.header("a.json", size: 5, time: Timestamp(milliseconds: 8_000))
     #expect(header.count == 512)
@@ -185,4 +214,21 @@ import Testing
     let sum = header.enumerated().reduce(0) { $0 + ((148..<156).contains($1.offset) ? 32 : Int($1.element)) }
     #expect(Int(field(148, 6), radix: 8) == sum)
   }
+}
+
+/// A store of files without room, which counts the files that are begun.
+private final class FullFiles: BlobStore {
+  private let count = Mutex(0)
+  var begun: Int { count.withLock { $0 } }
+  let isRemote = false
+  let room: Int64 = 0
+  let unsettled: [BlobID] = []
+  func begin(_ name: BlobName, size: Int64) throws(BlobFailure) -> any BlobWriter {
+    count.withLock { $0 += 1 }
+    throw BlobFailure(isFull: true, "")
+  }
+  func resume(_ name: BlobName) throws(BlobFailure) -> any BlobWriter { throw BlobFailure(isFull: true, "") }
+  func open(_ name: BlobName) -> (any BlobReader)? { nil }
+  func remove(_ name: BlobName) {}
+  func settle(_ name: BlobName) {}
 }

@@ -49,10 +49,15 @@ extension Accounts {
   }
 
   /// Writes the archive from its beginning, ignoring what an earlier process has written: the next start removes that
-  /// file.
+  /// file. An attempt is noted before it begins, so that one that ends the server does not end it at each start.
   func gather(_ task: AccountTask) async throws(Problem) {
     guard let blobs = parley.blobs, let user = try await parley.read({ try $0.user(task.user) }), user.state != .deleted
     else { return }
+    guard task.attempts < AccountLimits.exportAttemptsMax else {
+      try await fail(task)
+      throw Problem(.internal, "export-failed", "The server has ended while it wrote the export, more than once.")
+    }
+    try await change(task) { $0.attempts += 1 }
     let id = BlobID.random()
     let now = parley.clock.now
     do throws(Problem) {
@@ -82,15 +87,30 @@ extension Accounts {
       }
     } catch {
       // The server's own failure may be over with the next start; any other would recur.
-      if error.kind == .overloaded { throw error }
-      let ends = parley.clock.now
-      try await parley.work(keepingCaches: true) { writer in
-        guard var failed = try writer.accountTask(task.id) else { return }
-        failed.state = .failed
-        failed.finishedAt = ends
-        try writer.replace(failed)
+      if error.kind == .overloaded {
+        try? await change(task) { $0.attempts -= 1 }
+        throw error
       }
+      try await fail(task)
       throw error
+    }
+  }
+
+  private func fail(_ task: AccountTask) async throws(Problem) {
+    let ends = parley.clock.now
+    try await change(task) { failed in
+      failed.state = .failed
+      failed.finishedAt = ends
+    }
+  }
+
+  private func change(
+    _ task: AccountTask, _ body: @escaping @Sendable (inout AccountTask) -> Void
+  ) async throws(Problem) {
+    try await parley.work(keepingCaches: true) { writer in
+      guard var changed = try writer.accountTask(task.id) else { return }
+      body(&changed)
+      try writer.replace(changed)
     }
   }
 }

@@ -24,7 +24,10 @@ public final class ExportArchive: Sendable {
   /// Adds a complete file.
   public func add(_ name: String, _ bytes: [UInt8]) async throws(Problem) {
     let padding = (512 - bytes.count % 512) % 512
-    try await append(Self.header(name, size: bytes.count, time: time) + bytes + [UInt8](repeating: 0, count: padding))
+    // One after the other: a file is in memory once.
+    try await append(Self.header(name, size: bytes.count, time: time))
+    try await append(bytes)
+    try await append([UInt8](repeating: 0, count: padding))
   }
 
   /// Adds lines, as files of about `AccountLimits.exportPartBytes` each: `name-1.jsonl` and so on. `next` returns

@@ -19,7 +19,7 @@ public struct AppExport: ExportForm {
       try await archive.add("avatar", avatar.bytes)
     }
     let (contacts, blocks) = try await parley.read { (try $0.ownContacts(of: user.id), try $0.blocks(of: user.id)) }
-    try await archive.add("contacts.jsonl", Self.lines(contacts.map { rendering.contact($0, domain: domain) }))
+    try await archive.add("contacts.jsonl", Self.lines(contacts.lazy.map { rendering.contact($0, domain: domain) }))
     try await archive.add("blocks.jsonl", Self.lines(blocks.map { rendering.block($0, domain: domain) }))
     let (grants, identities) = try await parley.read { (try $0.grants(of: user.id), try $0.identities(of: user.id)) }
     let sessions = grants.map { grant in
@@ -121,8 +121,13 @@ public struct AppExport: ExportForm {
     return writer.bytes
   }
 
-  private static func lines(_ values: [some JSONWritable]) -> [UInt8] {
-    values.flatMap { line($0) + [UInt8(ascii: "\n")] }
+  private static func lines(_ values: some Sequence<some JSONWritable>) -> [UInt8] {
+    var lines: [UInt8] = []
+    for value in values {
+      lines += line(value)
+      lines.append(UInt8(ascii: "\n"))
+    }
+    return lines
   }
 
   /// The operators' note on the user.

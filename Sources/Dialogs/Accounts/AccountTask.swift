@@ -27,6 +27,11 @@ public struct AccountTask: Hashable, Sendable {
   public var finishedAt: Timestamp?
   /// The position up to which an erasure has retracted messages.
   public var reached: Position
+  /// The number of attempts of an export that have begun, which is stored in place of `reached`.
+  public var attempts: Int64 {
+    get { reached.number }
+    set { reached = Position(newValue) }
+  }
   /// The file of a completed export.
   public var blob: BlobID?
   /// The size of the file in bytes.

@@ -12,8 +12,9 @@ public struct AccountExport: ExportForm {
   public init() {}
 
   public func write(_ user: User, _ parley: Parley, into archive: ExportArchive) async throws(Problem) {
-    let settings = try await parley.read { try PortableExport.SettingsOf(user, $0) }
-    try await archive.add("account.xml", Self.document(settings))
+    // A roster may be large: what was read is gone before the document is written into the archive.
+    let document = try await parley.read { Self.document(try PortableExport.SettingsOf(user, $0)) }
+    try await archive.add("account.xml", document)
   }
 
   static func document(_ settings: PortableExport.SettingsOf) -> [UInt8] {
