@@ -19,13 +19,15 @@ extension Accounts {
   }
 
   /// Uses a token: at once, or, if two uses have the same `count`, only one of them.
+  ///
+  /// - Parameter owner: whose turn the read is.
   public func redeem(
-    of address: BareJID, agent: ClientAgent, _ use: Client.Use, on lane: Lane,
+    of address: BareJID, agent: ClientAgent, _ use: Client.Use, for owner: ReadOwner? = nil, on lane: Lane,
     then: @escaping @Sendable (Result<Redemption, Problem>) -> Void
   ) {
     let (secret, clock) = (options.tokenSecret, parley.clock)
     // A refused token causes no write.
-    parley.fetch(on: lane) { reader in
+    parley.fetch(for: owner, on: lane) { reader in
       let (redemption, client) = try Self.judge(address, agent, use, secret, clock.now, reader)
       return (redemption: redemption, changes: client != nil)
     } then: { [self] result in

@@ -66,10 +66,12 @@ extension AppSession {
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     let accounts = accounts
     let loop = channel.eventLoop
+    let owner = ReadOwner.network(address)
     Task {
-      let result: Result<Accounts.Caller, Problem>
-      do throws(Problem) { result = .success(try await accounts.caller(accessToken: input.token)) } catch {
-        result = .failure(error)
+      let result = await ReadOwner.$current.withValue(owner) { () async -> Result<Accounts.Caller, Problem> in
+        do throws(Problem) { return .success(try await accounts.caller(accessToken: input.token)) } catch {
+          return .failure(error)
+        }
       }
       loop.execute { me.value.identified(result, input, re: frame.id) }
     }

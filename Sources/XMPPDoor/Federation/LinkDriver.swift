@@ -129,7 +129,7 @@ final class LinkDriver {
     if cursor.state == .following { return writeLive(before: nil) }
     guard cursor.read() else { return }
     let (pair, after, link, handle) = (pair, cursor.position, link, stream.handle)
-    parley.fetch(on: link.lane) { reader in
+    parley.fetch(for: .network(pair.remote), on: link.lane) { reader in
       try reader.outbox(of: pair, after: after, limit: FederationLimits.rowsAtOnce)
     } then: {
       link.driver.write($0, to: handle)

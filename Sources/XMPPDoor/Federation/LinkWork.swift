@@ -126,7 +126,7 @@ final class LinkWork {
     let back = NIOLoopBound((self, then), eventLoop: loop)
     let realm = link.realm
     let unknown = Party(remote: address, realm: realm)
-    parley.fetch(on: link.loopContext.lane) {
+    parley.fetch(for: .network(address.domain), on: link.loopContext.lane) {
       try $0.user(address, seenFrom: realm).map(\.party)
     } then: { (result: Result<Party?, Problem>) in
       let (me, then) = back.value

@@ -394,7 +394,7 @@ struct PEP: Feature {
     let viewer = Party(remote: address.bare, realm: link.realm)
     let services = link.parley.pubsub
     let back = NIOLoopBound(link, eventLoop: link.loopContext.loop)
-    link.parley.fetch(on: link.loopContext.lane) { reader -> [NodeEvent] in
+    link.parley.fetch(for: .network(address.bare.domain), on: link.loopContext.lane) { reader -> [NodeEvent] in
       guard let user = try reader.user(owner) else { return [] }
       return try lastItems(
         of: user.party, for: viewer, at: address, interests, on: [.onPresence], within: DoorLimits.contactItemsBytesMax,

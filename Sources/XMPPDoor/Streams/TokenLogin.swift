@@ -16,7 +16,7 @@ extension XMPPConnection {
     let agent = ClientAgent(id: proof.agent, software: nil, device: nil)
     pause(.machine)
     let me = NIOLoopBound(self, eventLoop: loop)
-    door.accounts.redeem(of: address, agent: agent, use, on: loopContext.lane) { result in
+    door.accounts.redeem(of: address, agent: agent, use, for: .network(peer), on: loopContext.lane) { result in
       let connection = me.value
       guard !connection.isOver else { return }
       let answer: TokenAnswer
