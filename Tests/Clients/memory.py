@@ -2,6 +2,7 @@
 there is room for; others log in at every door meanwhile, and afterwards nothing is held. Likewise what sessions do not read.
 """
 import base64
+import concurrent.futures
 import contextlib
 import http.client
 import random
@@ -163,6 +164,7 @@ def run(checks):
         streams(checks, server)
         bodies(checks, server)
     unread(checks)
+    pages(checks)
 
 
 def small(checks, server):
@@ -266,3 +268,42 @@ def unread(checks):
             until("nothing is unread", lambda: held(server, "unread") == 0)
             juliet.close()
             expect(any("memory-unread" in line for line in server.log.lines), server.tail())
+
+
+def pages(checks):
+    """Long messages of one account, which it reads in as large pages as there are, and many at once."""
+    count, size, requests = 60, 190_000, 100
+    with Server(wrapper=["prlimit", f"--data={320 << 20}"], xmpp__plaintext="true", threads=THREADS,
+                sending__bytes_per_second=1 << 30) as server:
+        server.start()
+        server.add_users("juliet", "romeo")
+        client = XMPP("romeo", server.xmpp)
+        client.connect()
+        for number in range(count):
+            client.send(f"<message type='chat' to='romeo@localhost' id='{number}'><body>{number} {'x' * size}</body></message>")
+        romeo = App(server, "romeo")
+
+        def dialog():
+            """The dialog of romeo with himself, as soon as all is stored."""
+            items = romeo.call("GET", "/v1/dialogs")[1]["items"]
+            return items[0]["id"] if items and items[0]["lastMessage"]["seq"] == count else None
+        path = f"/v1/dialogs/{until('all messages are stored', dialog)}/messages?limit=100"
+        with checks.check("memory: a page of long messages ends at a mebibyte, and each message is on one page"):
+            found, cursor = [], ""
+            while cursor is not None:
+                status, page = romeo.call("GET", path + cursor)
+                expect(status == 200 and page["items"], f"{status} {page}")
+                texts = [item["content"]["text"] for item in page["items"]]
+                expect(sum(map(len, texts)) < (1 << 20) + size + 100, f"{len(texts)} messages on a page")
+                found += [int(text.split()[0]) for text in texts]
+                cursor = f"&before={page['nextCursor']}" if "nextCursor" in page else None
+            expect(found == list(reversed(range(count))), f"{found}")
+        with checks.check("memory: many requests of one account for pages of long messages end no server, and others are served"):
+            with concurrent.futures.ThreadPoolExecutor(requests) as threads:
+                answers = [threads.submit(romeo.call, "GET", path) for _ in range(requests)]
+                juliet = App(server, "juliet")
+                expect(juliet.call("GET", "/v1/users/me")[0] == 200, "juliet is not served")
+                statuses = {answer.result()[0] for answer in answers}
+            expect(200 in statuses and statuses <= {200, 429}, f"{statuses}")
+            everywhere(server)
+        client.close()
