@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Dialogs
 import HTTPPort
+import JSON
 
 /// Lists the caller's dialogs, the most recently active first, all or those of a kind; or, with `scope=public`, the
 /// listed ones. `cursor` is taken before the page: with the events after it, the list stays current.
