@@ -63,8 +63,8 @@ struct RoomCache {
 
   /// What a user without voice has shown to the people in a room.
   private struct Visit {
-    /// The comparison key of the nick; `nil` before there is one.
-    var key: String?
+    /// `nil` before there is one.
+    var nick: String?
     /// The rate of changing it.
     var nicks: TokenBucket
     /// The rate of asking for voice.
@@ -337,17 +337,17 @@ struct RoomCache {
   /// Counts the nick under which a user without voice is shown, if it is another than before.
   ///
   /// - Parameters:
-  ///   - key: the comparison key of the nick.
-  ///   - last: that of the present nick; `nil` if the user enters.
+  ///   - nick: the nick as it is shown: also one that differs only in case is announced to all.
+  ///   - last: the present nick; `nil` if the user enters.
   /// - Returns: the seconds to wait; `nil` if the user may be shown under it.
   mutating func wait(
-    toBeShownAs key: String, after last: String?, in room: DialogID, as user: UserID, now: Timestamp
+    toBeShownAs nick: String, after last: String?, in room: DialogID, as user: UserID, now: Timestamp
   ) -> Int? {
     visit(room, as: user, now: now) { visit in
-      if let before = visit.key ?? last, before != key {
+      if let before = visit.nick ?? last, before != nick {
         if let seconds = visit.nicks.take(Limits.visitorRate, now: now) { return seconds }
       }
-      visit.key = key
+      visit.nick = nick
       return nil
     }
   }

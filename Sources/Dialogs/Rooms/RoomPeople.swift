@@ -126,8 +126,7 @@ extension Judge {
   ) throws(Problem) {
     let present = rooms.occupants(of: room.id)?.occupant(of: author.id)
     guard present.map({ $0.role == .visitor }) ?? (member?.affiliation == .watcher) else { return }
-    let last = (present?.nick ?? member?.nick).flatMap { try? Self.nick($0).key }
-    try hold(Self.nick(nick).key, after: last, of: author, in: room)
+    try hold(Self.nick(nick).nick, after: present?.nick ?? member?.nick, of: author, in: room)
   }
 
   /// Checks that a user is not in more rooms than can be listed. Those that others put the user into have a bound of their

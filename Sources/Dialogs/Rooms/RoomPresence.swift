@@ -55,7 +55,7 @@ extension Judge {
 
     let (nick, key) = try self.nick(wishing: (wish, wishKey), of: author, member, beside: companion, in: state)
     let role = companion?.role ?? affiliation.role(isModerated: state.room.settings.isModerated)
-    if role == .visitor, companion == nil { try hold(key, of: author, in: state.room) }
+    if role == .visitor, companion == nil { try hold(nick, of: author, in: state.room) }
     let isReserved = try reserve(nick, for: member, in: state)
     let comesBack = try readmit(post, to: state) != nil
     if comesBack { member = try self.member(author.id, in: state) }
@@ -99,12 +99,10 @@ extension Judge {
 
   /// Counts the nick that a user without voice shows to all in the room, who may be told nothing else by them.
   ///
-  /// - Parameters:
-  ///   - key: the comparison key of the nick.
-  ///   - last: that of the present nick; `nil` if the user enters.
-  mutating func hold(_ key: String, after last: String? = nil, of author: Party, in room: Room) throws(Problem) {
+  /// - Parameter last: the present nick; `nil` if the user enters.
+  mutating func hold(_ nick: String, after last: String? = nil, of author: Party, in room: Room) throws(Problem) {
     guard !sending.isUnlimited(author, in: realms),
-      let seconds = rooms.wait(toBeShownAs: key, after: last, in: room.id, as: author.id, now: now)
+      let seconds = rooms.wait(toBeShownAs: nick, after: last, in: room.id, as: author.id, now: now)
     else { return }
     metrics.refusals.add(.entrances)
     throw Problem.visitor(wait: seconds)
@@ -207,7 +205,7 @@ extension Judge {
 
     try pace(post.author, in: state)
     guard try isFree(wish, for: post.author.id, in: state) else { throw Problem.nickTaken }
-    if present.role == .visitor { try hold(wish.key, after: key, of: post.author, in: state.room) }
+    if present.role == .visitor { try hold(wish.nick, after: present.nick, of: post.author, in: state.room) }
     if try !reserve(wish.nick, for: member, in: state), !present.isShown { post.charge?.giveBack(now: now) }
     let leaving = occupantPresence(
       of: present, in: state.room, presence: unavailable(present.party, present.sessions.last?.presence.resource),

@@ -99,20 +99,24 @@ enum RemoteInbound {
     }
   }
 
-  /// The children that a client shows nobody as a message: states, answers that it has asked for, and hints.
+  /// The namespaces of what a client shows nobody as a message: states, receipts, hints, and events with the headers that
+  /// services add to them (XEP-0060 7.1.2.4).
+  private static let silentNamespaces: Set<String> = [
+    "\(NS.chatStates)", "\(NS.receipts)", "\(NS.markers)", "\(NS.hints)", "\(NS.pubsubEvent)",
+    "http://jabber.org/protocol/shim",
+  ]
+  /// Other such children: answers that a client has asked for, and what belongs to any message.
   private static let silent: [Name] = [
-    Name("active", NS.chatStates), Name("composing", NS.chatStates), Name("paused", NS.chatStates),
-    Name("inactive", NS.chatStates), Name("gone", NS.chatStates), Name("received", NS.receipts),
-    Name("displayed", NS.markers), Name("event", NS.pubsubEvent), Archive.result, Name("store", NS.hints),
-    Name("no-store", NS.hints), Name("no-permanent-store", NS.hints), Name("no-copy", NS.hints),
-    Name("private", NS.carbons), .thread, .delay, .stanzaID, .originID, .occupantID, AccountAffiliations.info,
+    Archive.result, Name("private", NS.carbons), .thread, .delay, .stanzaID, .originID, .occupantID,
+    AccountAffiliations.info,
   ]
 
   /// Returns whether a message has nothing else, so that strangers may send it who may not write: a room elsewhere tells
   /// affiliations to those who are not there (XEP-0045 9), and a node its subscribers what is new (XEP-0060 7.1.2).
   private static func isSilent(_ message: Element) -> Bool {
     message.children.allSatisfy { child in
-      silent.contains { child.is($0) } || child.is(.mucUser) && !StanzaIDs.isInvitation(child)
+      silentNamespaces.contains(child.namespace) || silent.contains { child.is($0) }
+        || child.is(.mucUser) && !StanzaIDs.isInvitation(child)
     }
   }
 
