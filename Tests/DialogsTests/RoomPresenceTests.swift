@@ -282,6 +282,9 @@ import Testing
     let refusal = try await problem { try await stage.enter(room, all[1], "moon", isJoin: false) }
     #expect(refusal?.code == "visitor-too-fast")
     #expect(refusal?.retryAfter == 60)
+    // Each spelling of the same nick is shown, too.
+    #expect(
+      try await problem { try await stage.enter(room, all[1], "SUN", isJoin: false) }?.code == "visitor-too-fast")
     try await stage.act(.exit(.address(room.address), nil), by: all[1])
     #expect(try await problem { try await stage.enter(room, all[1], "moon") }?.code == "visitor-too-fast")
     try await stage.enter(room, all[1], "sun")
