@@ -313,7 +313,8 @@ import Testing
     }
   }
 
-  /// The reason of an invitation is a message, and the invitation of somebody elsewhere begins a conversation.
+  /// The reason of an invitation is a message, also where somebody is made a member; and the invitation of somebody
+  /// elsewhere begins a conversation.
   @Test func anInvitationIsNoWayToWriteToWhoeverDoesNotHear() async throws {
     let (stage, _) = try stage(strangers: .refuse)
     let (romeo, juliet, nurse) = try await cast(stage)
@@ -322,8 +323,13 @@ import Testing
     for session in sessions { _ = session.taken() }
     let room = try await stage.room(by: juliet, .open)
     for host in [romeo, nurse] {
-      try await stage.parley.post(
-        .room(.invite(.dialog(room.dialog), to: host.address, reason: "Hear me")), by: juliet)
+      let drafts = [MemberDraft(address: host.address, affiliation: .member, reason: "Hear me")]
+      for intent in [
+        RoomIntent.invite(.dialog(room.dialog), to: host.address, reason: "Hear me"),
+        .members(.dialog(room.dialog), drafts),
+      ] {
+        try await stage.act(intent, by: juliet)
+      }
     }
     let reasons = sessions.map { session in
       session.deliveries().compactMap { delivery -> Invitation? in
@@ -331,7 +337,7 @@ import Testing
         return invitation
       }.map(\.reason)
     }
-    #expect(reasons == [[nil], ["Hear me"]])
+    #expect(reasons == [[nil, nil], ["Hear me", "Hear me"]])
     let tybalt = try party("tybalt@capulet.example", stage)
     try await stage.affiliate(tybalt, .member, in: room, by: juliet)
     let guest = try #require(try await stored(tybalt, stage))

@@ -200,7 +200,9 @@ extension Judge {
     }
     if draft.keepsRoom, after.isMember, !before.isMember { try keep(state, by: post) }
 
-    let reason = Self.cut(draft.reason)
+    var reason = Self.cut(draft.reason)
+    // The reason why somebody becomes a member is a message to them.
+    if reason != nil, after.isMember, !before.isMember, try !mayWrite(post.author, to: party) { reason = nil }
     let feeds = after.isMember != before.isMember ? FeedRow.rows(of: party, [.inbound]) : []
     if after.isMember && !before.isMember { state.room.memberCount += 1 }
     if !after.isMember && before.isMember { state.room.memberCount -= 1 }
@@ -511,15 +513,16 @@ extension Judge {
       try checkRooms(of: invited, for: post.author)
     }
     if !invited.realm.isRemote { try checkStranger(post.author, invited.address) }
-    // The reason is a message to the invited, the invitation the room's.
-    let reason = try mayWrite(post.author, to: invited) ? reason : nil
     invited = try known(invited, metBy: post.author)
     if admits {
       try apply(
         MemberDraft(address: address, affiliation: .member, reason: reason), to: invited, was: was, by: post,
         in: state, continuing: continuing)
     } else {
-      try tellInvitation(to: invited, in: state, by: post.author, reason: Self.cut(reason), continuing)
+      // The reason is a message to the invited, the invitation the room's.
+      let isHeard = try mayWrite(post.author, to: invited)
+      try tellInvitation(
+        to: invited, in: state, by: post.author, reason: isHeard ? Self.cut(reason) : nil, continuing)
     }
     settle(post)
   }
