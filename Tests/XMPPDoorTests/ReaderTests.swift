@@ -150,6 +150,14 @@ struct ReaderTests {
     ("<x xmlns='http://jabber.org/protocol/muc#user'><status code='104'/></x>", true),
     ("<x xmlns='http://jabber.org/protocol/muc#user'/>", false),
     ("<hats xmlns='urn:xmpp:hats:0'/>", true),
+    (
+      "<addresses xmlns='http://jabber.org/protocol/address'><address type='ofrom' jid='romeo@montague.lit/orchard'/></addresses>",
+      true
+    ),
+    (
+      "<addresses xmlns='http://jabber.org/protocol/address'><address type='to' jid='romeo@montague.lit/orchard'/></addresses>",
+      false
+    ),
     ("<retracted xmlns='urn:xmpp:message-retract:1' id='1' stamp='2019-09-20T23:08:25Z'/>", true),
     ("<retract xmlns='urn:xmpp:message-retract:1' id='1'/>", false),
     (

@@ -18,6 +18,7 @@ struct StanzaIDs: Feature {
   private static let retract = Name("retract", NS.retraction)
   private static let retracted = Name("retracted", NS.retraction)
   private static let moderated = Name("moderated", NS.moderation)
+  private static let addresses = Name("addresses", NS.address)
   /// XEP-0091, which XEP-0203 has replaced, and some clients still read.
   private static let oldDelay = Name("x", "jabber:x:delay")
 
@@ -48,6 +49,8 @@ struct StanzaIDs: Feature {
     // Only rooms send these: XEP-0421 4, XEP-0317 3, and items of XEP-0045.
     if child.is(.occupantID) || child.is(.hats) { return true }
     if child.is(.mucUser) { return child.first(.mucUserItem) != nil || child.first(.mucUserStatus) != nil }
+    // Rooms name the author's own address by this (XEP-0033 4.6.7, XEP-0045 7.2.13); Gajim believes it.
+    if child.is(addresses) { return child.children.contains { $0.has("type", equalTo: "ofrom") } }
     // Tombstones (XEP-0424 4, XEP-0425 4) and moderated retractions (XEP-0425 3.1) are made by servers.
     if child.is(retracted) || child.is(moderated) { return true }
     if child.is(retract) { return child.first(moderated) != nil }
