@@ -19,11 +19,12 @@ struct RemoteArrival {
       language: stanza.language, extras: extras, typing: typing)
   }
 
-  /// The children without those that only this server may add, and those that no client may send: a room invites by its
-  /// bare address (XEP-0045 7.8.2).
+  /// The children without those that only this server may add, and those that no client may send: rooms and archives
+  /// have bare addresses (XEP-0045 7.8.2, XEP-0313 4.2).
   var extras: [UInt8] {
     stanza.extras(link.loopContext) {
-      StanzaIDs.isForged($0, sender: from.domain, link.door) || from.resource != nil && StanzaIDs.isInvitation($0)
+      StanzaIDs.isForged($0, sender: from.domain, link.door)
+        || from.resource != nil && (StanzaIDs.isInvitation($0) || $0.is(Archive.result))
     }
   }
 

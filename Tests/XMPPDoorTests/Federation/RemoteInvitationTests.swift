@@ -7,10 +7,10 @@ import XMPP
 
 @testable import XMPPDoor
 
-/// Invitations from elsewhere (XEP-0045 7.8.2).
+/// Invitations and results of archives from elsewhere (XEP-0045 7.8.2, XEP-0313 4.2).
 @Suite(.timeLimit(.minutes(1))) struct RemoteInvitationTests {
-  /// A room passes them on, and has a bare address; a client of another server, or an occupant there, does not.
-  @Test func roomsAlonePassInvitationsOn() async throws {
+  /// A room sends them, and has a bare address; a client of another server, or an occupant there, does not.
+  @Test func clientsElsewhereForgeNeither() async throws {
     let network = try ServerNetwork()
     let parley = network.door.parley
     let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
@@ -26,7 +26,7 @@ import XMPP
     ] {
       let text = """
         <message from='\(sender)' to='romeo@\(domain)'><body>Come</body><x xmlns='http://jabber.org/protocol/muc#user'>\
-        <invite from='juliet@\(domain)'/></x></message>
+        <invite from='juliet@\(domain)'/></x><result xmlns='urn:xmpp:mam:2' id='1'/></message>
         """
       let extras: [UInt8]? = await withCheckedContinuation { continuation in
         link.run { _ in
@@ -42,6 +42,7 @@ import XMPP
       let written = String(decoding: try #require(extras), as: UTF8.self)
       #expect(written.contains("Come"))
       #expect(written.contains("invite") == isKept, "\(sender)")
+      #expect(written.contains("urn:xmpp:mam:2") == isKept, "\(sender)")
     }
     await listener.stopAccepting()
     try await network.end()
