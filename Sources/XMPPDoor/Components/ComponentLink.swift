@@ -55,7 +55,7 @@ final class ComponentLink: RemoteLink {
       case .call(let signal): RemoteCalls.told(signal, by: self)
       case .presence, .profile, .contactNamed, .occupant, .notice, .announcement, .undelivered: break
       }
-    case .outcome(_, let result): connection.work?.settled(result)
+    case .outcome(let token, let result): connection.work?.settled(token, result)
     case .handedOver, .owed: break
     }
   }

@@ -81,7 +81,7 @@ final class LinkDriver {
       }
     case .outcome(let token, let result):
       if token != TakenRows.token {
-        work?.settled(result)
+        work?.settled(token, result)
       } else {
         taken.posted()
         postTaken()

@@ -12,12 +12,14 @@ final class LinkWork {
   /// Is called when there may be room again.
   private let goOn: () -> Void
 
-  /// The posts whose outcome is awaited, in order, with the stanza that an error is the answer to.
-  private var inFlight: [(stanza: Stanza, then: ((Result<Receipt, Problem>) -> Void)?)] = []
+  /// The posts from the first one whose outcome is awaited, in order, with the stanza that an error is the answer to; `nil`
+  /// for one that is settled before an earlier one, as it need not wait for the before-send hook (`BeforeSendQueue`).
+  private var inFlight: [(stanza: Stanza, then: ((Result<Receipt, Problem>) -> Void)?)?] = []
   private var inFlightHead = 0
   /// The work that waits until so many posts are settled.
   private var waiting: [(after: Int, run: () -> Void)] = []
   private var postedCount = 0
+  /// The number of posts before `inFlightHead`: they and all before them are settled.
   private var settledCount = 0
   /// The posts that found the inbox full.
   private var unsent: [Post] = []
@@ -54,9 +56,10 @@ final class LinkWork {
     then: ((Result<Receipt, Problem>) -> Void)? = nil
   ) {
     guard let link else { return }
-    inFlight.append((stanza, then))
+    let token = TakenRows.token + 1 + UInt64(postedCount)
+    inFlight.append((stanza: stanza, then: then))
     postedCount += 1
-    let post = Post(author: author, intent: intent, completion: .session(link, token: 1), behalf: behalf)
+    let post = Post(author: author, intent: intent, completion: .session(link, token: token), behalf: behalf)
     if !unsent.isEmpty || !parley.submit(post) {
       unsent.append(post)
       if unsent.count == 1 { submitWhenRoom() }
@@ -86,17 +89,20 @@ final class LinkWork {
     goOn()
   }
 
-  /// Handles the outcome of a post, which the link is delivered; outcomes come in the order of the posts.
-  func settled(_ result: Result<Receipt, Problem>) {
-    guard inFlightHead < inFlight.count else { return }
-    let (stanza, then) = inFlight[inFlightHead]
-    inFlightHead += 1
+  /// Handles the outcome of a post, which the link is delivered. The outcomes of one author come in the order of the posts.
+  func settled(_ token: UInt64, _ result: Result<Receipt, Problem>) {
+    let index = inFlightHead + Int(token) - Int(TakenRows.token + 1) - settledCount
+    guard index >= inFlightHead, index < inFlight.count, let (stanza, then) = inFlight[index] else { return }
+    inFlight[index] = nil
+    while inFlightHead < inFlight.count, inFlight[inFlightHead] == nil {
+      inFlightHead += 1
+      settledCount += 1
+    }
     // Also while more keeps coming, as a busy domain's does: what is settled would be kept until it pauses.
     if inFlightHead == inFlight.count || inFlightHead >= DoorLimits.postsInFlightMax {
       inFlight.removeFirst(inFlightHead)
       inFlightHead = 0
     }
-    settledCount += 1
     if let then {
       then(result)
     } else if case .failure(let problem) = result {

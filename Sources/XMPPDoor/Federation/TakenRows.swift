@@ -5,7 +5,7 @@ import NIOCore
 /// While more rows are under way, those that are taken within `FederationLimits.takenGathered` are removed together: a
 /// commit for each acknowledgement would cost a busy pair as much as its messages.
 struct TakenRows: Equatable, Sendable {
-  /// The token of the posts, beside that of `LinkWork`.
+  /// The token of the posts; those of `LinkWork` follow it.
   static let token: UInt64 = 2
 
   private var isPosting = false

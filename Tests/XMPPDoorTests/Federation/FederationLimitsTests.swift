@@ -282,6 +282,52 @@ import XMPP
     try await scripted.end()
   }
 
+  /// A backend that answers when the test says so.
+  private final class Backend: BeforeSendHook, ContentRewriting {
+    private let answers: AsyncStream<BeforeSendAnswer>
+    let say: AsyncStream<BeforeSendAnswer>.Continuation
+    init() { (answers, say) = AsyncStream.makeStream() }
+
+    func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer {
+      for await answer in answers { return answer }
+      return .none
+    }
+    func extras(_ extras: [UInt8], saying text: String) -> [UInt8] { extras }
+  }
+
+  /// While a backend is asked about one person's message, the outcomes of what another has sent by the same link come first.
+  /// Each is that of its own stanza, and the message is not acknowledged before it is committed.
+  @Test func anOutcomeIsThatOfItsOwnStanza() async throws {
+    let backend = Backend()
+    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
+    let scripted = try await ScriptedFederation(
+      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
+    let link = try scripted.link("mantua.example")
+    let juliet = try await scripted.user("juliet").address
+    let asked = Party(remote: try #require(BareJID(parsing: "a@mantua.example")), realm: link.realm)
+    let other = Party(remote: try #require(BareJID(parsing: "b@mantua.example")), realm: link.realm)
+    let (heard, note) = AsyncStream<String>.makeStream()
+    await link.ask { driver in
+      guard let work = driver.work, let stanza = StanzaBytes.stanza({ $0.raw(Array("<presence type='error'/>".utf8)) })
+      else { return note.finish() }
+      let draft = MessageDraft(
+        to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
+        key: nil)
+      work.post(.message(draft), by: asked, for: stanza) { _ in note.yield("message") }
+      work.afterPosts { note.yield("acknowledged") }
+      work.post(.subscription(.unsubscribed, to: juliet, stanza: nil), by: other, for: stanza) { _ in
+        note.yield("other")
+      }
+    }
+    var texts = heard.makeAsyncIterator()
+    #expect(await texts.next() == "other")
+    backend.say.yield(.allow)
+    #expect(await texts.next() == "message")
+    #expect(await texts.next() == "acknowledged")
+    #expect(await link.ask { $0.work?.isPosting } == false)
+    try await scripted.end()
+  }
+
   private final class Counting: RemoteConnection {
     var count = 0
     override func received(_ event: consuming ReaderEvent) {

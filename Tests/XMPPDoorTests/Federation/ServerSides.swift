@@ -52,8 +52,8 @@ final class ServerNetwork: ServerDialing {
   /// The domains whose certificate is good, by the domain that shows it.
   private let certified = Locked<[String: Set<String>]>([:])
 
-  init(memory: SessionMemory = SessionMemory()) throws {
-    stage = try Stage(memory: memory)
+  init(memory: SessionMemory = SessionMemory(), beforeSend: BeforeSendOptions? = nil) throws {
+    stage = try Stage(beforeSend: beforeSend, memory: memory)
     door = DoorContext(
       accounts: stage.accounts, options: DoorContext.Options(domains: ["localhost"], version: "1"),
       logger: Logger(label: "federation") { _ in SwiftLogNoOpLogHandler() })
