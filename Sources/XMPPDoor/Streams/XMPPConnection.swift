@@ -334,6 +334,8 @@ final class XMPPConnection: SessionOutlet {
 
   /// Closes the connection of a client that does not read, for others. Its session can be resumed.
   private func giveUnreadUp() {
+    // The client may have read since the tick that has counted it.
+    if unread != nil { countUnread(atTick: true) }
     if unread != nil { drop() }
   }
 

@@ -296,6 +296,8 @@ class RemoteConnection: ChannelInboundHandler {
 
   /// Closes the connection for others. What must arrive is sent when the peer connects again.
   private func giveUnreadUp() {
+    // The peer may have read since the tick that has counted it.
+    if unread != nil { countUnread(atTick: true) }
     if unread != nil { context?.pipeline.syncOperations.cut() }
   }
 
