@@ -511,6 +511,14 @@ import Testing
     #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
     for _ in 0..<3 { try await submit(message) }
     #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
+    // What an earlier post of the same batch has said elsewhere is not taken for an effect of this one.
+    let hall = try await stage.room("hall", by: owner.party, .open)
+    try await stage.together(owner.party) {
+      for intent in [RoomIntent.say(.address(hall.address), stage.draft("two", app: true)), message] {
+        #expect(stage.parley.submit(Post(author: owner.party, intent: .room(intent), completion: .none)))
+      }
+    }
+    #expect(budget(owner, on: stage).isFull(now: stage.clock.now))
   }
 
   /// The same of profiles, and of what a user's contacts are not told.

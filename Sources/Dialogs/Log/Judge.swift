@@ -382,9 +382,9 @@ struct Judge {
     return session.id
   }
 
+  /// Ends the effects of a post, also of one whose outcome nobody waits for: the committer looks at them to give its charge
+  /// back, and must not take them for those of the next post.
   mutating func settle(_ post: Post, _ receipt: Receipt? = nil) {
-    // The charge of a post that was delivered to nobody is given back, whoever waits for its outcome.
-    if case .none = post.completion, post.charge == nil, receipt?.deliveries ?? 0 == 0 { return }
     effects.append(.settled(post, .success(receipt ?? Receipt(position: head))))
   }
 
