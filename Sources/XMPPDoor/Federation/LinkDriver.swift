@@ -60,7 +60,9 @@ final class LinkDriver {
   // MARK: Deliveries
 
   func receive(_ delivery: Delivery) {
-    if link.isRetired, isIdle { return link.federation.passOn(delivery, from: link) }
+    // An outcome is that of this link's own post, whose number another link may have given as well.
+    let isOwn = if case .outcome = delivery { true } else { false }
+    if link.isRetired, isIdle, !isOwn { return link.federation.passOn(delivery, from: link) }
     switch delivery {
     // The rows of a domain that is denied are being returned.
     case .owed where !link.isAdmitted: break

@@ -328,6 +328,25 @@ import XMPP
     try await scripted.end()
   }
 
+  /// A link that was forgotten meanwhile keeps the outcomes of its posts: another link would take them for those of its own.
+  @Test func aForgottenLinkKeepsItsOutcomes() async throws {
+    let scripted = try await ScriptedFederation()
+    let link = try scripted.link("mantua.example")
+    let author = Party(remote: try #require(BareJID(parsing: "a@mantua.example")), realm: link.realm)
+    let to = try #require(BareJID(parsing: "nobody@localhost"))
+    let (heard, note) = AsyncStream<String>.makeStream()
+    await link.ask { driver in
+      guard let work = driver.work, let stanza = StanzaBytes.stanza({ $0.raw(Array("<presence type='error'/>".utf8)) })
+      else { return note.finish() }
+      work.post(.subscription(.unsubscribed, to: to, stanza: nil), by: author, for: stanza) { _ in note.yield("own") }
+      #expect(driver.isIdle)
+      link.retire()
+    }
+    var outcomes = heard.makeAsyncIterator()
+    #expect(await outcomes.next() == "own")
+    try await scripted.end()
+  }
+
   private final class Counting: RemoteConnection {
     var count = 0
     override func received(_ event: consuming ReaderEvent) {
