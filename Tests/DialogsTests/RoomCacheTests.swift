@@ -69,6 +69,21 @@ import Testing
     #expect(third?.room == nil && !isNoted)
   }
 
+  /// However many large rooms are used at once after a start, one page is read at a time.
+  @Test func theNicksOfOneRoomAreReadAfterThoseOfAnother() throws {
+    var cache = RoomCache()
+    let rooms = try [Int64(1), 2, 3].map { try room($0, members: 600) }
+    for room in rooms { _ = cache.put(room) }
+    let begins = rooms.map { cache.noteUnread($0) }
+    #expect(begins == [true, false, false])
+    var read: [DialogID?] = []
+    for _ in 0..<4 {
+      read.append(cache.nextUnread()?.room)
+      cache.remember([], isLast: true)
+    }
+    #expect(read == rooms.map { Optional($0.id) } + [nil])
+  }
+
   /// A batch that fails may have changed what was read.
   @Test func aBatchThatFailsHasNicksReadAgain() throws {
     var cache = RoomCache()

@@ -220,13 +220,15 @@ struct RoomCache {
   }
 
   /// Notes that the nicks of a room's members are to be read, if they are so many that others would notice if they were read at
-  /// once, for the first nick that somebody wishes for. Returns whether the room was noted now.
+  /// once, for the first nick that somebody wishes for. Returns whether reading begins with it: one page is read at a time,
+  /// however many rooms are used at once.
   mutating func noteUnread(_ room: Room) -> Bool {
     guard room.memberCount > Limits.nicksAtOnceMax, looks[room.id] == nil, reading?.room != room.id,
       !unread.contains(room.id)
     else { return false }
+    let begins = reading == nil && unread.isEmpty
     unread.append(room.id)
-    return true
+    return begins
   }
 
   /// Returns the room whose nicks are read next, and the member behind whom the next page begins; `nil` if there is none.
