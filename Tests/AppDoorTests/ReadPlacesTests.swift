@@ -27,10 +27,14 @@ import Testing
     }
   }
 
+  private final class Shared: Sendable {
+    let counts = Mutex(Counts())
+  }
+
   @Test func furtherRequestsWaitAndAllAreServed() async {
     let places = ReadPlaces(max: 5, perUserMax: 2)
     let users = [UserID(1), UserID(2), UserID(3)]
-    let counts = Mutex(Counts())
+    let shared = Shared()
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<300 {
         let user = users[number % 3]
@@ -39,15 +43,15 @@ import Testing
           await place.take()
           // One that has its place reads on.
           await place.take()
-          counts.withLock { $0.begin(user) }
+          shared.counts.withLock { $0.begin(user) }
           for _ in 0..<10 { await Task.yield() }
-          counts.withLock { $0.end(user) }
+          shared.counts.withLock { $0.end(user) }
           place.end()
           place.end()
         }
       }
     }
-    let all = counts.withLock { $0 }
+    let all = shared.counts.withLock { $0 }
     #expect(all.served == 300)
     #expect(all.mostOfAll <= 5)
     for user in users { #expect(all.most[user] ?? 0 <= 2) }

@@ -59,7 +59,9 @@ extension StoreConformance {
       func isFound(_ index: Int) throws -> Bool {
         var query = ArchiveQuery(limit: 100)
         query.text = "light\(index)"
-        return try scene.read { try $0.archive(of: scene.romeo.id, query) }.entries.map(\.position) == [said[index].position]
+        return try scene.read { try $0.archive(of: scene.romeo.id, query) }.entries.map(\.position) == [
+          said[index].position
+        ]
       }
       try equal(try piece(), true)
       try equal(try (0..<3).map { try isFound($0) }, [true, true, false])

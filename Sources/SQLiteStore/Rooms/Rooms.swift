@@ -43,7 +43,8 @@ extension Reader {
       creator: row.intOrNil(13).map { UserID($0) }, userExternalID: row.textOrNil(14),
       createdAt: Timestamp(milliseconds: row.int(2)), settings: try FactCoding.decode(settings: row.bytes(3)),
       topic: topic, sequence: row.int(7), ordinal: row.int(8), last: Position(row.int(9)),
-      shown: Position(row.int(15)), memberCount: Int(row.int(10)), version: Position(row.int(11)), isDestroyed: row.int(12) != 0,
+      shown: Position(row.int(15)), memberCount: Int(row.int(10)), version: Position(row.int(11)),
+      isDestroyed: row.int(12) != 0,
       isAddressFree: row.int(12) == Self.released)
   }
 
