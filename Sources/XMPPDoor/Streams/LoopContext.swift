@@ -127,12 +127,15 @@ final class LoopContext {
 
   func takeWriter() -> ElementWriter { spare.popLast() ?? StreamFraming.writer() }
 
+  /// As much as most stanzas take.
+  private static let shortBufferBytes = 1_024
+
   /// Takes back a writer whose buffer has been handed to the channel; it is used again once the channel has released
-  /// it. While a client does not read, the channel keeps the buffer, and the writer begins with an empty one: another of the same size
+  /// it. While a client does not read, the channel keeps the buffer, and the writer begins with a short one: another of the same size
   /// would be kept as well for the next stanza, however short that is.
   func give(_ writer: consuming ElementWriter) {
     guard spare.count < 64, writer.buffer.capacity <= 65_536 else { return }
-    writer.buffer.clear(minimumCapacity: 0)
+    writer.buffer.clear(minimumCapacity: Self.shortBufferBytes)
     spare.append(writer)
   }
 }
