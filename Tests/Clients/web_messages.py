@@ -8,7 +8,7 @@ import re
 from xml.etree import ElementTree
 
 from lib.apps import App
-from lib.browser import browsing
+from lib.browser import DRAWN, browsing
 from lib.files import png
 from lib.harness import expect, free_port, on_server
 from lib.peers import text
@@ -61,8 +61,6 @@ HOLD_MARKS = """() => {
   window.setTimeout = (action, delay, ...values) => setTimeout(action, delay === 2000 ? 2 ** 30 : delay, ...values);
   window.endHoldingMarks = () => { window.setTimeout = setTimeout; };
 }"""
-# Two frames: the page has drawn what it had to.
-DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # What the browser keeps of drafts that the server may not have.
 PENDING = "Object.keys(localStorage).filter((key) => key.startsWith('parley.draft/'))"
 

@@ -13,7 +13,7 @@ import urllib.parse
 from slixmpp.exceptions import PresenceError
 
 from lib.apps import App, totp
-from lib.browser import KEPT, browsing, button, keeps_nothing, kept, sheet
+from lib.browser import DRAWN, KEPT, browsing, button, keeps_nothing, kept, sheet
 from lib.harness import PASSWORD, PATIENCE, Failure, expect, free_port, on_server
 from lib.peers import ROSE, text
 from lib.rooms import Guest, codes
@@ -316,7 +316,28 @@ async def unwanted(checks, server, page, romeo, paris):
 
 
 async def oneself(checks, server, page, romeo, nurse):
-    me = await settings(page)
+    with checks.check("web people: an entry of the settings that is drawn anew while it is pressed opens"):
+        asked, told = asyncio.Event(), asyncio.Event()
+
+        async def hold(route):
+            asked.set()
+            await told.wait()
+            await route.continue_()
+        await page.route("**/v1/info", hold)
+        me = await settings(page)
+        await asked.wait()
+        entry = me.locator(".item:has-text('Name')")
+        box = await entry.bounding_box()
+        await page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        await page.mouse.down()
+        async with page.expect_response("**/v1/info") as answer_of_server:
+            told.set()
+        await (await answer_of_server.value).finished()
+        await page.evaluate(DRAWN)
+        await page.mouse.up()
+        await sheet(page).locator(".field .input").wait_for()
+        await page.keyboard.press("Escape")
+        await page.unroute("**/v1/info")
     with checks.check("web people: one's name, picture, status and availability are those that others see"):
         await me.locator(".item:has-text('Name')").click()
         await answer(page, "Juliet of the orchard")

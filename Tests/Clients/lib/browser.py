@@ -44,6 +44,8 @@ PERCEIVES = """async ([kinds, patience]) => {
   }
   return [...lacks, seen];
 }"""
+# Ends when what was changed before is drawn.
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # What the browser keeps of an account: every value in its databases, by their names, and what is beside them.
 KEPT = """async () => {
   const kept = {};

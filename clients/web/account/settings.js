@@ -1,6 +1,6 @@
 // The user's own screens: profile, this browser, privacy, security, data.
 
-import { fill, h, name, svg } from "../dom.js";
+import { fill, h, name, svg, whenReleased } from "../dom.js";
 import { languages, moment, t, useLanguage } from "../i18n.js";
 import { icons } from "../icons.js";
 import { choosePicture } from "../info.js";
@@ -17,7 +17,7 @@ export function settingsScreen(app, back) {
   const element = h("div", { style: { display: "contents" } }, h("header", { class: "side-head" }, tool("back", t("back"), back, { turns: true }), h("h1", { class: "grow" }, t("settings"))), body);
   let me = app.parley.user;
   const draw = () => fill(body, card(app, me), profile(app, me, load), browser(app, draw), me.lastSeenVisibility && privacy(app, me, load), security(app, me, load), data(app, me));
-  const load = async () => { await attempt(async () => { me = { ...await app.parley.me(), info: await app.parley.info() }; }); draw(); };
+  const load = async () => { await attempt(async () => { me = { ...await app.parley.me(), info: await app.parley.info() }; }); whenReleased(body, draw); };
   draw();
   load();
   return element;
