@@ -41,16 +41,16 @@ def diagram(graph):
 
 
 def requirements():
-    """Returns the number of functions of each protocol that a store implements."""
+    """Returns the number of functions and values of each protocol that a store implements."""
     source = "\n".join(path.read_text() for path in sorted((ROOT / "Sources/Dialogs").rglob("*.swift")))
     found = {name: (inherited, body) for name, inherited, body in re.findall(
-        r"^public protocol (\w+)([^{]*)\{(.*?)\}\n", source, re.M | re.S)}
+        r"^public protocol (\w+)([^{]*)\{(\}|.*?^\})\n", source, re.M | re.S)}
     todo, counts = ["Store", "StoreWriter"], {}
     while todo:
         name = todo.pop()
         if name not in counts and name in found:
             inherited, body = found[name]
-            counts[name] = len(re.findall(r"^  func ", body, re.M))
+            counts[name] = len(re.findall(r"^  (?:func|var) ", body, re.M))
             todo += re.findall(r"\w+", inherited)
     return {name: count for name, count in counts.items() if count}
 
