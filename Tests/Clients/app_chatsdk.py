@@ -14,7 +14,7 @@ from lib.apps import totp
 from lib.harness import PASSWORD, PATIENCE, expect
 from lib.peers import HASH, LARK, ROSE, Client, Registering, metadata_of, nick_of
 from lib.signins import Signer, vouch
-from lib.stage import Beacon, Described, Moderator, Peer, Services, Story, serve, switch
+from lib.stage import Beacon, Described, Moderator, Peer, Services, Story, agree, serve, switch
 
 BACKEND, SECRET = "shop", "a secret of the shop's backend and the server"
 VIOLA, STAGING = "viola@illyria.example", "staging.example"
@@ -191,6 +191,7 @@ async def walk(checks, services, twitter, stage):
         stage.people.append(beacon)
         await beacon.arrive()
         for peer in (toby, sebastian):
+            await agree(beacon, peer)
             expect((await switch(peer, True, str(beacon.boundjid), peer.boundjid.user))["type"] == "result", "no registration")
         await sebastian.leave()
         await viola.connect(viola.cursor)

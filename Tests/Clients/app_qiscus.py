@@ -16,7 +16,7 @@ from lib.peers import HASH, LARK, ROSE, Client, metadata_of, nick_of
 from lib.rooms import MUC, USER, codes, topic_of
 from lib.services import Backend, new_secret
 from lib.signins import Signer, vouch
-from lib.stage import Beacon, Described, Moderator, Services, Story, serve, switch
+from lib.stage import Beacon, Described, Moderator, Services, Story, agree, serve, switch
 
 APP, SECRET = "my-app", "a secret of the backend and the server"
 MAIL = "viola@illyria.example"  # what the backend calls her
@@ -193,6 +193,7 @@ async def walk(checks, services, hook, avatar, stage):
         expect(room in marks and marks[room].find(".//{urn:xmpp:notification-settings:1}never") is not None, f"{ElementTree.tostring(marks[room])}")
         await own.leave()
         # Orsino is away, with a push service.
+        await agree(beacon, orsino)
         expect((await switch(orsino, True, service))["type"] == "result", "no registration")
         await orsino.leave()
         await viola.connect()

@@ -155,7 +155,12 @@ def reconnects(case):
 
 def good_certificate(case):
     """What there is to be seen of a stream that works."""
-    case.run(message)
+    async def anew(meeting):
+        # Both people are there before: as they come, both servers have something to send, and may begin at the same moment.
+        await meeting.both()
+        await asyncio.to_thread(case.reset)
+        await message(meeting)
+    case.run(anew)
     with case.check("the operator sees a verified stream, and that nothing waits"):
         waits_until("the partner has taken everything", lambda: case.link["waiting"] == 0, GIVE_UP)
         link = case.link

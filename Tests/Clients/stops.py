@@ -19,8 +19,8 @@ from lib.wire import BODY, SM, STANZAS, XMPP
 USERS, EACH = ("juliet", "nurse", "paris", "benvolio"), 8
 # Messages to each user, and their size: together less than a session may be sent again (DoorLimits.archivedResentBytesMax, 768 KiB).
 SAID, SIZE = 40, 8_000
-# Together more.
-SAID_LARGE, SIZE_LARGE = 30, 48_000
+# Together more, and less than a session takes without an acknowledgement (DoorLimits.unacknowledgedEntryBytesMax, 1 MiB).
+SAID_LARGE, SIZE_LARGE = 18, 48_000
 # The bytes that one of these sessions may store: a place takes 18, the state of a session a kilobyte or two.
 STORED_MAX = 4_096
 # Clients write here as much as the server reads, which is what a user may send (`sending`) otherwise.

@@ -153,6 +153,7 @@ import Testing
       }
       stage.parley.hub.unregister(session, time: stage.clock.now)
       stage.parley.vacate(juliet, session: session.id)
+      try await stage.settle(juliet)
       return Set(heard)
     }
     #expect(try await come() == ["first"])

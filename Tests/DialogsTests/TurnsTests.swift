@@ -56,9 +56,9 @@ import Testing
     #expect([turns.next()?.job, turns.next()?.job, turns.next()?.job] == ["1", "2", "3"])
     turns.add("a1", of: "a")
     turns.end(nil)
-    #expect(turns.next()?.job == "4")
-    turns.end(nil)
     #expect(turns.next()?.job == "a1")
+    turns.end(nil)
+    #expect(turns.next()?.job == "4")
   }
 
   /// A user whose reads all wait for something has one thread left to others, on any machine.

@@ -497,6 +497,12 @@ class Beacon(Peer):
         return {f.get("var"): f.findtext("{jabber:x:data}value") for f in iq.xml.iter("{jabber:x:data}field")}
 
 
+async def agree(service, peer):
+    """Another user's client serves as a push service if that user has approved it, here in advance (RFC 6121 3.4)."""
+    service.send_presence(pto=peer.boundjid.bare, ptype="subscribed")
+    await service.get_roster(timeout=PATIENCE)
+
+
 async def switch(peer, on, jid, node="phone"):
     """XEP-0357: on or off."""
     iq = peer.make_iq_set()
