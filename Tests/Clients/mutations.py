@@ -26,8 +26,8 @@ TEXTS = [
     "2026-02-30T25:61:61Z", "-0001-01-01T00:00:00Z", "9999-12-31T23:59:60.999999999+14:00", "1970-01-01T00:00:00Z", "P1Y", "====", "AAAA", "..", "%00"]
 NUMBERS = [0, -1, 1, 255, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, 2**64, -2**63, 0.5, 1e308, -0.0]
 ElementTree.register_namespace("", "jabber:client")
-# These would end the account that sends them.
-ENDING = ("jabber:iq:register", "in-band-registration")
+# These would end the account that sends them, or give it another password.
+ENDING = ("jabber:iq:register", "in-band-registration", "#change-password")
 
 
 def seeds():
