@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,8 +21,16 @@ import (
 const (
 	recovery = 10 * time.Second // from the end of an attack until all is as before
 	phases   = 3
-	newcomer = 399 // the account that logs in meanwhile, by both doors
+	// The accounts that log in meanwhile, by both doors, one after the other: one account begins 20 sessions at once, and then one a second.
+	newcomersFirst, newcomers = 370, 30
 )
+
+// arrived is the number of logins so far.
+var arrived atomic.Int64
+
+func (s *settings) newcomer() string {
+	return s.prefix + strconv.Itoa(newcomersFirst+int(arrived.Add(1))%newcomers)
+}
 
 func runBeside(s *settings, r *report) error {
 	if s.http == "" {
@@ -151,7 +160,7 @@ func (w *witnessed) note(logIn func() error) {
 }
 
 func (s *settings) logInByXMPP() error {
-	c, err := login(&s.options, s.prefix+strconv.Itoa(newcomer), "late")
+	c, err := login(&s.options, s.newcomer(), "late")
 	if err != nil {
 		return err
 	}
@@ -162,7 +171,7 @@ func (s *settings) logInByXMPP() error {
 func (s *settings) logInByApp() error {
 	a := newAPI(s.http)
 	defer a.close()
-	user := s.prefix + strconv.Itoa(newcomer)
+	user := s.newcomer()
 	body, err := json.Marshal(map[string]string{"grant": "password", "username": user, "password": s.password, "deviceId": "late"})
 	if err != nil {
 		return err
