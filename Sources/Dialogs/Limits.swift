@@ -298,8 +298,8 @@ public enum Limits {
   /// Changes of a list of bookmarks that one post writes, some tens of milliseconds in which others' posts wait; the rest follow
   /// in further posts, and the answer after the last.
   public static let bookmarkChangesAtOnce = 100
-  /// Bookmarks of a list that clients of the old form are told at each change, and their bytes: reading them takes a millisecond. A
-  /// longer list is told once in `bookmarkListPause`, with all changes since, and one of more than `bookmarkListBytesMax` bytes,
+  /// Bookmarks of a list that clients of the old form receive at each change, and their bytes: reading them takes a millisecond. A
+  /// longer list is sent once in `bookmarkListPause`, with all changes since, and one of more than `bookmarkListBytesMax` bytes,
   /// which is as much as a stanza has, only when it is asked for.
   static let shortBookmarkListMax = 100
   static let shortBookmarkListBytesMax = 16_384

@@ -3,7 +3,7 @@ public import Dialogs
 import ServerMetrics
 import Synchronization
 
-/// What codes and links are counted against. Those to sign in with, those to set a password with and those of a second
+/// The budgets that codes and links are counted against. Those to sign in with, those to set a password with and those of a second
 /// factor have budgets of their own: somebody who requests some of them for others takes none of the rest.
 public enum CodeBudget: Hashable, Sendable {
   public enum Kind: Sendable { case code, reset }

@@ -13,7 +13,7 @@ final class ReadPlaces: Sendable {
     turns = Mutex(Turns(max: max, perOwnerMax: perUserMax))
   }
 
-  /// Returns when the user has a place, which is to be given back.
+  /// Returns when the user has a place, which must be given back.
   func take(for user: UserID) async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       let begun = turns.withLock { turns -> CheckedContinuation<Void, Never>? in

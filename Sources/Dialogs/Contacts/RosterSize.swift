@@ -31,7 +31,7 @@ struct RosterSize: Hashable, Sendable {
 }
 
 extension Contact {
-  /// What the item adds to the roster that clients get: address, name, and groups with their tags (`<group></group>`). The
+  /// The bytes that the item adds to the roster that clients receive: address, name, and groups with their tags (`<group></group>`). The
   /// rest of an item is short.
   var rosterBytes: Int {
     groups.reduce(address.description.utf8.count + (name?.utf8.count ?? 0)) { $0 + $1.utf8.count + 15 }

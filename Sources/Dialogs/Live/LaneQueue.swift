@@ -1,10 +1,10 @@
-/// What waits on a lane, as a value. Theory:
+/// The deliveries that wait on a lane, as a value. Theory:
 ///
 /// Only so many deliveries are taken apart and wait for their sessions in a `FanOutQueue`. Whatever else a room is sent
 /// waits in a backlog, as one item for all of its sessions, in the order of arrival: a moderator's act in a large room, or
 /// many rooms at once, make more deliveries than may be in memory, or than can be taken apart while others wait.
 ///
-/// What is for one session passes the backlog if no item there names that session. So nobody else waits, and a session
+/// A delivery to one session passes the backlog if no item there names that session. So nobody else waits, and a session
 /// has everything in order.
 struct LaneQueue: Sendable {
   typealias Turn = FanOutQueue<any LiveSession, Delivery>.Turn

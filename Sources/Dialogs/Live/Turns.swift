@@ -5,7 +5,7 @@
 /// under way, so that some place is free for the others at any time. Jobs without an owner are one more queue, which only takes
 /// turns.
 ///
-/// Whoever calls `add` or `end` then calls `next` once: so no job waits that may begin.
+/// A caller of `add` or `end` then calls `next` once, so that no job waits that may begin.
 package struct Turns<Owner: Hashable, Job> {
   private struct Queue<Element> {
     private var elements: [Element?] = []

@@ -682,7 +682,7 @@ struct Judge {
     var receipt = Receipt(position: head)
     if onlineSession.door == .app {
       let memberships = try memberships(of: user.id)
-      // A session that only waits for events is told nothing but that there are some.
+      // A session that only waits for events learns only that there are some.
       let followed =
         onlineSession.isUnseen
         ? memberships.map { RoomCache.Membership(room: $0.room, seesAddresses: false) } : memberships

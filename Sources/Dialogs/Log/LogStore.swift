@@ -93,7 +93,7 @@ extension LogReader {
   }
 }
 
-/// What was added to the log, less what was removed of it: entries that are no messages, and the bytes of their content.
+/// The growth of the log, which is what was added less what was removed: entries that are no messages, and the bytes of their content.
 public struct LogGrowth: Hashable, Sendable {
   public var entries: Int64 = 0
   public var bytes: Int64 = 0

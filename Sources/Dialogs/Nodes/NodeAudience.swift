@@ -106,7 +106,7 @@ extension Hub {
 }
 
 extension NodeEvent {
-  /// Whether contacts may be told, and not the owner and explicit subscribers alone.
+  /// Whether contacts may be notified, and not the owner and explicit subscribers alone.
   var isForContacts: Bool {
     recipient == nil && (configuration.access != .whitelist || !people.affiliations.isEmpty)
   }

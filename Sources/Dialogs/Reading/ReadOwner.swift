@@ -1,4 +1,4 @@
-/// Whose reads of the store take turns with those of others: a user, the network of somebody who has not logged in yet, or a domain
+/// The owner of reads of the store, which take turns with those of other owners: a user, the network of somebody who has not logged in yet, or a domain
 /// elsewhere. The server's own reads have none.
 public enum ReadOwner: Hashable, Sendable {
   case user(UserID)

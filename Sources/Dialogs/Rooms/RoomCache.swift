@@ -61,7 +61,7 @@ struct RoomCache {
     let user: UserID
   }
 
-  /// What a user without voice has shown to the people in a room.
+  /// The nick and the requests that a user without voice has shown to the people in a room.
   private struct Visit {
     /// `nil` before there is one.
     var nick: String?

@@ -97,7 +97,7 @@ extension Judge {
     throw Problem.entrances(wait: seconds)
   }
 
-  /// Counts the nick that a user without voice shows to all in the room, who may be told nothing else by them.
+  /// Counts the nick that a user without voice shows to all in the room, since nothing else of theirs is shown there.
   ///
   /// - Parameter last: the present nick; `nil` if the user enters.
   mutating func hold(_ nick: String, after last: String? = nil, of author: Party, in room: Room) throws(Problem) {

@@ -379,7 +379,7 @@ enum RoomInbound {
     }
   }
 
-  /// The requests that a client answers by itself (17.4): nobody is shown anything of them. They pass between all
+  /// The requests that a client answers by itself (17.4), without showing them to its user. They pass between all
   /// occupants; any other request passes where a private message does.
   private static let questions: [Name] = [
     .discoInfo, .discoItems, .ping, EntityTime.time, LastActivity.query, SoftwareVersion.query, Name("data", NS.bob),

@@ -115,7 +115,7 @@ final class Turn {
 extension Turn {
   /// Runs the handler of a request to another user's account. Ordinary users of the server may look each other up; people
   /// elsewhere and guests get the same answers from an account that they may not notice as from one that does not exist.
-  /// Components are part of the installation, and are told what is wrong; their users are people elsewhere.
+  /// Components are part of the installation, so their errors say what is wrong; their users are people elsewhere.
   func handleForUser(_ payload: Element, _ handler: @escaping FeatureTable.IQHandler) throws(StanzaError) {
     guard let address = to?.bare, party.realm.isRemote || parley.isGuest(party.id),
       session.impersonated?.component == nil
