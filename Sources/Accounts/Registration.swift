@@ -238,7 +238,7 @@ extension Accounts {
     {
       throw refusal
     }
-    // Whoever has no code does not learn which names there are. An unavailable name does not use up the code, but one of
+    // A person without a code does not learn which names there are. An unavailable name does not use up the code, but one of
     // its attempts.
     try await redeem(code: code, for: identity, of: nil, in: realm, from: network) { [self] reader in
       guard let name else { return nil }

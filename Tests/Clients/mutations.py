@@ -3,6 +3,7 @@ HTTP port and to the WebSocket of the app protocol. The server neither ends nor 
 `mutations.py --count N --seed N` sends more of them, or the same again.
 """
 import argparse
+import errno
 import json
 import random
 import re
@@ -123,11 +124,10 @@ def exchange(port, data):
             connection.shutdown(socket.SHUT_WR)
             while more := connection.recv(65_536):
                 answer += more
-        except TimeoutError:
-            raise
-        except OSError:
-            # The server has ended the connection at what came before, so that it is reset, or not connected any more.
-            pass
+        except OSError as error:
+            # The server has ended the connection at what came before.
+            if error.errno not in (errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN):
+                raise
     return answer
 
 

@@ -243,7 +243,7 @@ package struct DataBackup: BackupWriter {
     }
   }
 
-  /// Returns the error of a file that could not be written. Whoever asks for a backup, often root, may be able to write what
+  /// Returns the error of a file that could not be written. The user who asks for a backup, often root, may be able to write what
   /// the server's user may not.
   ///
   /// - Parameter folder: The folder that the user must be able to write to.
