@@ -204,6 +204,25 @@ async def surviving(checks, server, browser, page, romeo):
         await romeo.saw("message", text("From under the balcony"))
         await bubble(page, "From under the balcony", "delivered")
         expect(not [data for event, data in romeo.seen if event == "message" and str(data["body"]) == "From under the balcony"], "it was sent twice")
+    with checks.check("web client: a page that ends before a message is stored has its text as a draft"):
+        # A transaction lasts as long as it is given requests, and is undone if the page ends before.
+        await page.evaluate("""() => {
+          const { put } = IDBObjectStore.prototype;
+          IDBObjectStore.prototype.put = function (...values) {
+            const request = put.apply(this, values);
+            if (this.name === "outbox") { const again = () => { this.count().onsuccess = again; }; again(); }
+            return request;
+          };
+        }""")
+        await say(page, "Not stored yet")
+        await bubble(page, "Not stored yet")
+        expect(not await page.locator(".message:has-text('Not stored yet') .icon.sending").count(), "what is not stored is shown as being sent")
+        await page.reload()
+        await page.wait_for_function("() => document.querySelector('.write')?.value === 'Not stored yet'")
+        await page.keyboard.press("Enter")
+        await romeo.saw("message", text("Not stored yet"))
+        await bubble(page, "Not stored yet", "delivered")
+        await page.wait_for_function("() => !Object.keys(localStorage).some((key) => key.startsWith('parley.draft/'))")
     with checks.check("web client: a restarted server"):
         await loop.run_in_executor(None, server.stop)
         await say(page, "While it is away")

@@ -2,8 +2,9 @@ import { ParleyError, closed } from "./errors.js";
 import { delay } from "./connection.js";
 
 /**
- * Messages that are to be sent, in order within each dialog, one at a time. An entry is stored before it is sent and removed when the
- * server has it; a repeat after a lost answer has the same `clientId` and makes no second message.
+ * Messages that are to be sent, in order within each dialog, one at a time. An entry is `storing` until it is stored, then `queued`,
+ * and `failed` if the server refuses it; it is removed when the server has it. A repeat after a lost answer has the same `clientId`
+ * and makes no second message.
  */
 export class Outbox {
   entries = new Map();
@@ -35,7 +36,7 @@ export class Outbox {
     return {
       key: clientId, id: "", seq: Infinity, dialogId, senderId: this.client.userId, clientId, sentAt: createdAt,
       content: { ...content, text: content.text ?? "", ...(attachments && { attachments }) }, replyTo: body.replyTo,
-      mentions: body.mentions, metadata: body.metadata, status: state === "failed" ? "failed" : "sending", error, progress,
+      mentions: body.mentions, metadata: body.metadata, status: state === "queued" ? "sending" : state, error, progress,
     };
   }
 
@@ -50,26 +51,26 @@ export class Outbox {
     if (waiting) throw new ParleyError("client-id-reused", "A message with this clientId waits for another dialog.");
     this.last = Math.max(this.last + 1, Date.now());
     const entry = {
-      key: String(this.last).padStart(16, "0") + body.clientId, clientId: body.clientId, dialogId, body, files, state: "queued",
+      key: String(this.last).padStart(16, "0") + body.clientId, clientId: body.clientId, dialogId, body, files, state: "storing",
       createdAt: this.client.now().toISOString(),
     };
     this.entries.set(entry.clientId, entry);
     this.tell(entry);
     try {
-      await this.keep(entry);
+      await this.keep(entry, { state: "queued" });
     } catch (error) {
       this.entries.delete(entry.clientId);
       this.tell(entry, { isGone: true });
       throw error;
     }
-    client.tabs.post({ t: "entry", entry });
+    this.change(entry, { state: "queued" });
     this.drain(dialogId);
     return this.shown(entry);
   }
 
   /** Files are kept where the storage can hold them, which that of Safari's private windows cannot; else they and the message end with the process. */
-  async keep(entry) {
-    const { progress, ...kept } = entry;
+  async keep(entry, members) {
+    const { progress, ...kept } = { ...entry, ...members };
     const { storage } = this.client;
     const write = () => storage.write([["outbox", entry.key, kept]]);
     if (!entry.files) return write();
@@ -147,7 +148,13 @@ export class Outbox {
     if (entry) await this.remove(entry);
   }
 
-  isEmpty() { return ![...this.entries.values()].some((entry) => entry.state === "queued"); }
+  isEmpty() { return ![...this.entries.values()].some((entry) => entry.state !== "failed"); }
+
+  /** Returns the next entry of a dialog, unless it is not stored yet: those behind it wait, too. */
+  next(dialogId) {
+    const entry = this.of(dialogId).find((each) => each.state !== "failed");
+    return entry?.state === "queued" ? entry : undefined;
+  }
 
   drainAll() { for (const { dialogId } of this.entries.values()) this.drain(dialogId); }
 
@@ -156,7 +163,7 @@ export class Outbox {
     if (this.running.has(dialogId) || !this.client.sends) return;
     const work = this.run(dialogId).catch((error) => this.client.failed(error)).finally(() => {
       this.running.delete(dialogId);
-      if (this.client.sends && this.of(dialogId).some((entry) => entry.state === "queued")) this.drain(dialogId);
+      if (this.client.sends && this.next(dialogId)) this.drain(dialogId);
     });
     this.running.set(dialogId, work);
   }
@@ -164,7 +171,7 @@ export class Outbox {
   async run(dialogId) {
     let attempts = 0;
     for (;;) {
-      const entry = this.of(dialogId).find((each) => each.state === "queued");
+      const entry = this.next(dialogId);
       if (!entry || !this.client.sends) return;
       try {
         const message = await this.deliver(entry);

@@ -251,8 +251,11 @@ export type SignInInput = { deviceId?: string } & (
  */
 export type ConnectionState = "stopped" | "connecting" | "online" | "waiting";
 
-/** The ladder of one's own messages. `failed`: refused; `retry` or `discard` it. In groups one other member suffices for the next step. */
-export type MessageStatus = "sending" | "sent" | "delivered" | "read" | "failed";
+/**
+ * The ladder of one's own messages. `storing`: not stored here yet, the end of the page would lose it. `failed`: refused; `retry` or
+ * `discard` it. In groups one other member suffices for the next step.
+ */
+export type MessageStatus = "storing" | "sending" | "sent" | "delivered" | "read" | "failed";
 
 /** A message as it is shown: one of the server, or one of the outbox that has no `id` yet. */
 export interface LocalMessage extends Message {

@@ -78,7 +78,7 @@ export function hueOf(id) {
 }
 
 function metaOf(screen, message) {
-  const status = message.status && message.status !== "failed" && svg(icons[STATUS[message.status]], `icon ${message.status}`);
+  const status = message.status !== "failed" && STATUS[message.status] && svg(icons[STATUS[message.status]], `icon ${message.status}`);
   return h("span", { class: "meta" }, message.pinnedAt && svg(icons.pin),
     screen.app.stars.has(message.id) && h("span", { class: "starred", role: "img", "aria-label": t("starred"), title: t("starred") }, svg(icons.star)),
     message.editedAt && !message.deletedAt && h("span", {}, t("edited")),

@@ -152,8 +152,9 @@ export class Composer {
       await attempt(() => this.app.parley.edit(this.screen.dialogId, editing.id, message.text, message.mentions));
       return;
     }
+    const draft = { text: this.text.value, replyTo: this.replying?.id };
     this.clear();
-    await this.screen.send(message);
+    await this.app.drafts.leave(this.screen.dialogId, draft, this.screen.send(message));
   }
 
   /** Returns the message as it is written so far; `undefined` if there is none. */
@@ -174,7 +175,6 @@ export class Composer {
     this.cancel();
     this.drawTray();
     this.app.parley.setTyping(this.screen.dialogId, false);
-    this.app.drafts.keep(this.screen.dialogId, "");
     this.resize();
     this.focus();
   }
@@ -388,6 +388,7 @@ export class Composer {
       await this.app.parley.schedule(this.screen.dialogId, sendAt, message);
       close();
       this.clear();
+      this.app.drafts.keep(this.screen.dialogId, "");
       toast(t("schedule.done"));
     });
   }

@@ -228,12 +228,11 @@ export class DialogScreen {
     ]);
   }
 
-  /** Sends a message and, if one reads elsewhere, goes to the end, where it is. */
-  send(message) {
-    return attempt(async () => {
-      await this.view.send(message);
-      if (this.view.hasNewer || this.history.jumping) await this.history.toEnd();
-    });
+  /** Sends a message and, if one reads elsewhere, goes to the end, where it is. Returns whether the outbox has stored the message. */
+  async send(message) {
+    const isStored = await attempt(() => this.view.send(message));
+    if (isStored && (this.view.hasNewer || this.history.jumping)) await attempt(() => this.history.toEnd());
+    return isStored;
   }
 
   jump(messageId) {

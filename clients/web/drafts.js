@@ -15,6 +15,9 @@ const isSame = (one, other) => (one?.text ?? "") === (other?.text ?? "") && one?
 const isNewer = (theirs, kept) => Date.parse(theirs?.updatedAt) > Date.parse(kept.updatedAt) + LATER;
 
 export class Drafts {
+  /** By dialog: the draft of a message that the outbox is storing. */
+  leaving = new Map();
+
   constructor(app) {
     this.app = app;
     app.parley.on("draft.updated", ({ dialogId, draft }) => { if (isSame(this.kept(dialogId), draft)) this.put(dialogId); });
@@ -45,8 +48,16 @@ export class Drafts {
   /** Returns the draft that goes on: what was written here, unless that of the server is newer. */
   of(dialogId) {
     const [kept, theirs] = [this.kept(dialogId), this.known(dialogId)];
-    if (!kept || isNewer(theirs, kept)) return theirs;
-    return kept.text ? kept : undefined;
+    const draft = !kept || isNewer(theirs, kept) ? theirs : kept;
+    return (draft !== kept || draft?.text) && !isSame(draft, this.leaving.get(dialogId)) ? draft : undefined;
+  }
+
+  /** Hides the draft of a message that is being sent, and deletes it when the outbox has the message: a page that ends before finds it again. */
+  async leave(dialogId, draft, storing) {
+    this.leaving.set(dialogId, draft);
+    const isStored = await storing;
+    if (this.leaving.get(dialogId) === draft) this.leaving.delete(dialogId);
+    if (isStored && draft.text && isSame(this.kept(dialogId) ?? this.known(dialogId), draft)) this.keep(dialogId, "");
   }
 
   /** Keeps a draft, and has it sent. Those of guests stay here: the server has none. */

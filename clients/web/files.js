@@ -19,7 +19,7 @@ export const picturesOf = (message) => (message.content.attachments ?? []).filte
 
 export function filesElement(app, message) {
   const files = message.content.attachments ?? [];
-  const isSending = message.status === "sending";
+  const isSending = message.status === "storing" || message.status === "sending";
   const progress = isSending && h("div", { class: "progress", role: "progressbar", "aria-label": t("file.sending"), "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round((message.progress ?? 0) * 100) },
     h("span", { style: { width: `${(message.progress ?? 0) * 100}%` } }),
     tool("close", t("file.cancel"), () => attempt(() => app.parley.discard(message.clientId))));

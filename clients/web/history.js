@@ -161,7 +161,7 @@ export class History {
     const last = messages.at(-1);
     if (last && last.key !== this.lastKey) {
       const isMine = last.senderId === this.screen.app.parley.userId;
-      if (isMine && last.status === "sending") { this.isAtEnd = this.isLed = true; this.hold = this.unreadAfter = undefined; }
+      if (isMine && (last.status === "storing" || last.status === "sending")) { this.isAtEnd = this.isLed = true; this.hold = this.unreadAfter = undefined; }
       else if (!isMine && this.lastKey && !this.view.hasNewer) announce(`${this.screen.nameOf(last.senderId, last.senderNick)}: ${summary(this.screen.app, last)}`);
       this.lastKey = last.key;
     }

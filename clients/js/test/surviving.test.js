@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { FileStorage } from "../node.js";
-import { Parley as Core } from "../parley.js";
+import { MemoryStorage, Parley as Core } from "../parley.js";
 import { ask, client, everybodyLeaves, lossy, password, person, refuses, sees, url } from "./people.js";
 
 const folder = mkdtempSync(join(tmpdir(), "parley-sdk-"));
@@ -112,6 +112,31 @@ test("lost answers: a repeat is the same message, over the WebSocket and over HT
     assert.deepEqual((await stored(benvolio, id)).map(text).filter((each) => each === "by request"), ["by request"]);
     await refuses(mercutio.sendNow(id, { text: "another text", clientId: sent.clientId }), "client-id-reused", { status: 409 });
   } finally { proxy.close(); }
+});
+
+test("a message is not shown as being sent before it is stored, and those behind it wait for it", async () => {
+  let release;
+  const storage = new MemoryStorage(), isWritten = new Promise((resolve) => { release = resolve; });
+  const { write } = storage;
+  storage.write = async (changes) => {
+    if (changes.some(([table, , entry]) => table === "outbox" && entry?.body.content.text === "slow")) await isWritten;
+    return write.call(storage, changes);
+  };
+  const mercutio = await person("mercutio", { storage }), benvolio = await person("benvolio");
+  const { id } = await mercutio.openPrivate("benvolio");
+  const view = await mercutio.view(id);
+  await view.fresh;
+  const heard = hears(benvolio, ["slow", "quick"]);
+  const slow = mercutio.send(id, "slow");
+  assert.equal((await sees(view, (messages) => messages.find((each) => text(each) === "slow"))).status, "storing");
+  assert.equal((await mercutio.send(id, "quick")).status, "sending");
+  // One request after the other: "quick" would be there if anything had sent it.
+  await mercutio.connection.command("ping", {});
+  assert.deepEqual((await stored(mercutio, id)).map(text).filter((each) => each === "quick"), []);
+  assert.deepEqual((await storage.all("outbox")).map(([, entry]) => [text({ content: entry.body.content }), entry.state]), [["quick", "queued"]]);
+  release();
+  await slow;
+  assert.deepEqual(await heard, ["slow", "quick"]);
 });
 
 test("without a network: messages wait, also in a file over a restart of the program, and are sent once", async () => {

@@ -430,6 +430,7 @@ export default {
   "status.read": "قُرئت",
   "status.sending": "جارٍ الإرسال",
   "status.sent": "أُرسلت",
+  "status.storing": "يجري حفظها هنا",
   "system.added": "{by}: إضافة {who}",
   "system.avatar": "{by}: تغيير الصورة",
   "system.banned": "{by} حظر {who}",

@@ -430,6 +430,7 @@ export default {
   "status.read": "Read",
   "status.sending": "Sending",
   "status.sent": "Sent",
+  "status.storing": "Being stored here",
   "system.added": "{by} added {who}",
   "system.avatar": "{by} changed the picture",
   "system.banned": "{by} banned {who}",

@@ -140,9 +140,9 @@ public struct NewMessage: Hashable, Sendable {
   }
 }
 
-/// The ladder of one's own messages. `failed`: refused; ``Parley/retry(_:)`` or ``Parley/discard(_:)`` it. In groups one other member
-/// suffices for the next step.
-public enum MessageStatus: String, Codable, Sendable { case sending, sent, delivered, read, failed }
+/// The ladder of one's own messages. `storing`: not stored here yet, the end of the process would lose it. `failed`: refused;
+/// ``Parley/retry(_:)`` or ``Parley/discard(_:)`` it. In groups one other member suffices for the next step.
+public enum MessageStatus: String, Codable, Sendable { case storing, sending, sent, delivered, read, failed }
 
 /// A message as it is shown: one of the server, or one of the outbox that has no id yet. The members of ``Message`` are its own.
 @dynamicMemberLookup
@@ -194,6 +194,8 @@ struct Outbox: Equatable, Sendable {
   }
 
   private(set) var entries: [Entry] = []
+  /// The `clientId`s of entries that are not stored yet.
+  private var storing: Set<String> = []
   private var last = 0
 
   init() {}
@@ -206,7 +208,15 @@ struct Outbox: Equatable, Sendable {
   /// Whether nothing waits; what has failed does not wait.
   var isEmpty: Bool { entries.allSatisfy { $0.failure != nil } }
 
-  func next(in dialogId: String) -> Entry? { entries.first { $0.dialogId == dialogId && $0.failure == nil } }
+  /// Returns the entry that is to be sent next, unless it is not stored yet: those behind it wait, too.
+  func next(in dialogId: String) -> Entry? {
+    let entry = entries.first { $0.dialogId == dialogId && $0.failure == nil }
+    return entry.flatMap { isStoring($0.clientId) ? nil : $0 }
+  }
+
+  func isStoring(_ clientId: String) -> Bool { storing.contains(clientId) }
+
+  /// Adds an entry, which is sent after ``stored(_:)``.
 
   mutating func add(
     _ body: JSONObject, clientId: String, to dialogId: String, files: [FileInput]?, at now: Date
@@ -224,7 +234,14 @@ struct Outbox: Equatable, Sendable {
       dialogId: dialogId,
       body: body, files: files?.map { Upload(input: $0) }, createdAt: now)
     entries.append(entry)
+    storing.insert(clientId)
     return entry
+  }
+
+  /// Takes note that an entry is stored, and returns the entry, unless it is gone.
+  mutating func stored(_ clientId: String) -> Entry? {
+    storing.remove(clientId)
+    return self[clientId]
   }
 
   /// Replaces an entry whose state changed, unless it is gone.
@@ -251,13 +268,14 @@ struct Outbox: Equatable, Sendable {
   /// Removes an entry: the server has it, or nobody wants it. Only the first of several causes finds it.
   mutating func remove(_ clientId: String) -> Entry? {
     guard let index = entries.firstIndex(where: { $0.clientId == clientId }) else { return nil }
+    storing.remove(clientId)
     return entries.remove(at: index)
   }
 }
 
 extension LocalMessage {
   /// An entry of the outbox as a message of its dialog.
-  init(_ entry: Outbox.Entry, senderId: String, progress: Double?) {
+  init(_ entry: Outbox.Entry, isStoring: Bool, senderId: String, progress: Double?) {
     let content = entry.body["content"]?.object ?? [:]
     var members = content
     for name in ["type", "text", "attachments"] { members[name] = nil }
@@ -273,7 +291,7 @@ extension LocalMessage {
         type: ContentType(rawValue: content["type"]?.string ?? "text"), text: content["text"]?.string ?? "",
         attachments: files ?? ids, members: members),
       metadata: entry.body["metadata"]?.object, replyTo: entry.body["replyTo"]?.string)
-    status = entry.failure == nil ? .sending : .failed
+    status = entry.failure != nil ? .failed : isStoring ? .storing : .sending
     error = entry.failure
     self.progress = progress
   }

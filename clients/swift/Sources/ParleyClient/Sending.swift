@@ -15,8 +15,10 @@ extension Parley {
       if let entry = outboxState.remove(clientId) { gone(entry, nil) }
       throw error
     }
+    guard let stored = outboxState.stored(clientId) else { return shown(entry) }
+    tellChanged(stored)
     drain(dialogId)
-    return shown(outboxState[clientId] ?? entry)
+    return shown(stored)
   }
 
   @discardableResult public func send(_ dialogId: String, _ text: String) async throws -> LocalMessage {
@@ -97,7 +99,9 @@ extension Parley {
   }
 
   func shown(_ entry: Outbox.Entry) -> LocalMessage {
-    LocalMessage(entry, senderId: userId ?? "", progress: progress[entry.clientId])
+    LocalMessage(
+      entry, isStoring: outboxState.isStoring(entry.clientId), senderId: userId ?? "",
+      progress: progress[entry.clientId])
   }
 
   private func store(_ entry: Outbox.Entry) async throws {

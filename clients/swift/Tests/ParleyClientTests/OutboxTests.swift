@@ -16,6 +16,9 @@ struct OutboxTests {
     var outbox = Outbox()
     for id in ["z", "y", "x"] { _ = try add(&outbox, id) }
     _ = try add(&outbox, "elsewhere", to: "e")
+    for id in ["elsewhere", "y", "x"] { #expect(outbox.stored(id)?.clientId == id) }
+    #expect(outbox.next(in: "d") == nil, "the second one is stored before the first one, and waits")
+    #expect(outbox.stored("z")?.clientId == "z")
     #expect(outbox.next(in: "d")?.clientId == "z")
     let failed = outbox.fail("z", ParleyError("text-too-long", "", status: 400))
     #expect(failed?.failure?.code == "text-too-long")
