@@ -20,6 +20,11 @@ enum HTTPLimits {
   static let handshakesPerSecond = 100
   /// The interval in which the log has one line of each network that waits.
   static let handshakeLog: Duration = .seconds(60)
+  /// The bytes that TLS encrypts at once on all ports, and those that a record takes besides, at most. NIOSSL keeps a buffer of the
+  /// size of the longest output for as long as a connection lives: with these bytes it has 64 KiB. Longer output is flushed in parts,
+  /// each with a system call: the kernel takes 128 KiB at once (`UnsentBytes`).
+  static let tlsPartBytes = 61_440
+  static let tlsRecordBytes = 64
   /// The bytes of a header of the PROXY protocol at the XMPP ports: the specification wants 536 at most (section 2), and extensions
   /// with the name in a client's certificate may need more; `proxy-header-too-long` beyond it.
   static let proxyHeaderBytesMax = 2_048

@@ -42,7 +42,7 @@ final class ValidationHandler: ChannelInboundHandler, RemovableChannelHandler,
     }
     do {
       let pipeline = context.pipeline.syncOperations
-      try pipeline.addHandler(NIOSSLServerHandler(context: asked ?? usual()), position: .after(self))
+      try pipeline.addTLS(NIOSSLServerHandler(context: asked ?? usual()), position: .after(self))
       context.fireChannelRead(wrapInboundOut(read))
       context.fireChannelReadComplete()
       pipeline.removeHandler(self, promise: nil)

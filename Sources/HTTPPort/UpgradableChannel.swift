@@ -49,7 +49,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       if let tls, let validation, validation.isExpected {
         try pipeline.addHandler(ValidationHandler(validation, usual: tls))
       } else if let tls {
-        try pipeline.addHandler(NIOSSLServerHandler(context: tls()))
+        try pipeline.addTLS(NIOSSLServerHandler(context: tls()), position: .last)
       }
       if tls != nil { try bounds.handshakes?.pace(channel) }
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)

@@ -1,14 +1,10 @@
 import Basics
-import Foundation
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
-import NIOSSL
-import ServerMetrics
 import Testing
 
 @testable import HTTPPort
-@testable import ServerCertificates
 
 @Suite struct ResponsePaceTests {
   private func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
@@ -48,13 +44,7 @@ import Testing
     #expect(pace.isTooSlow)
   }
 
-  /// Keeps bytes from leaving, as a client does that reads nothing.
-  private final class Network: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-    var isStuck = true
-
-    func flush(context: ChannelHandlerContext) { if !isStuck { context.flush() } }
-  }
+  private typealias Network = SecuredPair.Network
 
   private func channel(_ network: Network, _ loop: EmbeddedEventLoop) throws -> EmbeddedChannel {
     let channel = EmbeddedChannel(handlers: [network, HTTPResponseEncoder(), ResponsePaceHandler()], loop: loop)
@@ -98,45 +88,10 @@ import Testing
     expectCutOff(channel, loop)
   }
 
-  /// Passes on what the two ends of a connection have written, until they have nothing more to say.
-  private func exchange(_ one: EmbeddedChannel, _ other: EmbeddedChannel) throws {
-    var isMoving = true
-    while isMoving {
-      isMoving = false
-      one.embeddedEventLoop.run()
-      for (from, to) in [(one, other), (other, one)] {
-        while let bytes = try from.readOutbound(as: ByteBuffer.self) {
-          try to.writeInbound(bytes)
-          isMoving = true
-        }
-      }
-    }
-  }
-
   /// Returns both ends of a connection over TLS, after the handshake. The client takes nothing any more.
   private func secured(_ loop: EmbeddedEventLoop) throws -> (server: EmbeddedChannel, client: EmbeddedChannel) {
-    let made = try SelfSigned.make(names: ["localhost"], now: Date())
-    let chain = try NIOSSLCertificate.fromPEMBytes(Array(made.chain.utf8))
-    let key = try NIOSSLPrivateKey(bytes: Array(made.key.utf8), format: .pem)
-    let ours = try NIOSSLContext(
-      configuration: .makeServerConfiguration(
-        certificateChain: chain.map { NIOSSLCertificateSource.certificate($0) }, privateKey: .privateKey(key)))
-    var configuration = TLSConfiguration.makeClientConfiguration()
-    configuration.certificateVerification = .none
-    let theirs = try NIOSSLClientHandler(
-      context: try NIOSSLContext(configuration: configuration), serverHostname: "localhost")
-
-    let network = Network()
-    network.isStuck = false
-    let server = EmbeddedChannel(
-      handlers: [network, NIOSSLServerHandler(context: ours), HTTPResponseEncoder(), ResponsePaceHandler()], loop: loop)
-    let client = EmbeddedChannel(handlers: [theirs], loop: loop)
-    let address = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
-    for channel in [server, client] { channel.connect(to: address, promise: nil) }
-    try exchange(server, client)
-    #expect(SecureVersion(server.pipeline.syncOperations) == .v13)
-    network.isStuck = true
-    return (server, client)
+    let pair = try SecuredPair(loop, [HTTPResponseEncoder(), ResponsePaceHandler()])
+    return (pair.server, pair.client)
   }
 
   /// The server does not wait for the end of the client's half, as TLS does otherwise.

@@ -230,6 +230,67 @@ import XMPP
     network.group.shutdownGracefully { _ in }
   }
 
+  /// The socket of a client that reads nothing from some time on, with what it was given since.
+  private final class Socket: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    var isStuck = false
+    var (bytes, capacity) = (0, 0)
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+      if isStuck {
+        let buffer = unwrapOutboundIn(data)
+        bytes += buffer.readableBytes
+        capacity += buffer.capacity
+      }
+      context.write(data, promise: promise)
+    }
+    func flush(context: ChannelHandlerContext) { if !isStuck { context.flush() } }
+  }
+
+  /// The channel counts bytes: the buffers in which it keeps them must not be much larger, behind TLS either.
+  @Test func unreadOutputBehindTLSTakesLittleMoreThanItsBytes() throws {
+    let network = try ServerNetwork()
+    let loop = EmbeddedEventLoop()
+    func context(_ domain: String, server: Bool) throws -> NIOSSLContext {
+      try NIOSSLContext(configuration: try #require(SideTrust.configuration(domain, server: server)))
+    }
+    let ours = try context("capulet.example", server: true)
+    let connection = XMPPConnection(
+      door: network.door, loopContext: LoopContext(loop: loop, Metrics()), framing: .document, isSecured: true,
+      peer: "192.0.2.1", memory: MemoryBound().enter("192.0.2.1") {}, onLoginEnded: { _ in })
+    let transport = TCPTransport(
+      connection, of: nil, tls: { _ in TLSIdentity(context: ours, endPoint: nil) }, exporters: nil, handshakes: nil)
+    let (server, socket) = (EmbeddedChannel(loop: loop), Socket())
+    try transport.secure(server)
+    try server.pipeline.syncOperations.addHandler(transport)
+    try server.pipeline.syncOperations.addHandler(socket, position: .first)
+    let client = EmbeddedChannel(
+      handler: try NIOSSLClientHandler(
+        context: try context("montague.example", server: false), serverHostname: "capulet.example",
+        customVerificationCallback: { _, promise in promise.succeed(.certificateVerified) }, configuration: .init()),
+      loop: loop)
+    let address = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
+    for channel in [server, client] { channel.connect(to: address, promise: nil) }
+    var isMoving = true
+    while isMoving {
+      isMoving = false
+      loop.run()
+      for (from, to) in [(client, server), (server, client)] {
+        while let bytes = try from.readOutbound(as: ByteBuffer.self) {
+          try to.writeInbound(bytes)
+          isMoving = true
+        }
+      }
+    }
+    #expect(SecureVersion(server.pipeline.syncOperations) == .v13)
+    socket.isStuck = true
+    for _ in 0..<200 { transport.send(ByteBuffer(repeating: 0x20, count: 200), ends: []) }
+    #expect(socket.bytes > 200 * 200 && socket.capacity < 2 * socket.bytes)
+    for channel in [server, client] { channel.pipeline.syncOperations.cut() }
+    loop.run()
+    network.group.shutdownGracefully { _ in }
+  }
+
   /// What a client has not acknowledged counts at once, not only at the next tick, and what it acknowledges no longer does. So a user
   /// to whom much is sent at once is bound.
   @Test func whatIsNotAcknowledgedCountsAtOnce() async throws {

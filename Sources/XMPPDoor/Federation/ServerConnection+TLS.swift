@@ -18,7 +18,7 @@ extension ServerConnection {
     do {
       let handler = try make()
       tls = handler
-      buffers = try TLSBuffers { try context.pipeline.syncOperations.addHandler(handler, position: .before(self)) }
+      buffers = try TLSBuffers { try context.pipeline.syncOperations.addTLS(handler, position: .before(self)) }
     } catch {
       failed(error)
       closeChannel()

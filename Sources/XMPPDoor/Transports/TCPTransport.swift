@@ -119,7 +119,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
       throw ChannelError.operationUnsupported
     }
     let handler = NIOSSLServerHandler(context: identity.context)
-    buffers = try TLSBuffers { try pipeline.addHandler(handler, position: .before(self)) }
+    buffers = try TLSBuffers { try pipeline.addTLS(handler, position: .before(self)) }
     endPoint = identity.endPoint
     awaitsHello = false
   }
