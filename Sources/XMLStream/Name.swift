@@ -26,6 +26,16 @@ extension Name: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
+/// Some names in one word, by which most elements that have none of them are told apart at once.
+public struct NameFilter: Sendable {
+  private let bits: UInt64
+
+  public init(_ names: [Name]) { bits = names.reduce(0) { $0 | 1 << ($1.hash & 63) } }
+
+  /// Returns false only for an element that has none of the names.
+  public func mayContain(_ element: Element) -> Bool { bits >> (element.nameHash & 63) & 1 == 1 }
+}
+
 extension Name: CustomStringConvertible {
   /// Clark notation: `{namespace}local`.
   public var description: String { "{\(namespace)}\(local)" }

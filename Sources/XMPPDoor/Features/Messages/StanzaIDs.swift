@@ -15,10 +15,7 @@ struct StanzaIDs: Feature {
 
   static func isUsable(_ id: String) -> Bool { !id.isEmpty && id.utf8.count <= idBytesMax }
 
-  private static let retract = Name("retract", NS.retraction)
-  private static let retracted = Name("retracted", NS.retraction)
   private static let moderated = Name("moderated", NS.moderation)
-  private static let addresses = Name("addresses", NS.address)
   /// XEP-0091, which XEP-0203 has replaced, and some clients still read.
   private static let oldDelay = Name("x", "jabber:x:delay")
 
@@ -29,35 +26,48 @@ struct StanzaIDs: Feature {
     }
   }
 
+  /// The elements that are removed from clients' messages, each by a rule, which is given the element and the sender's domain.
+  private static let stripped: [(name: Name, rule: @Sendable (Element, String) -> Bool)] = [
+    // 3: ids that this server sets or seems to set, and those without 'by', which is REQUIRED.
+    (.stanzaID, { child, domain in child.withAttribute("by") { isOurs($0, domain) } ?? true }),
+    // XEP-0203 5; a client's own delay, from its full JID or without 'from', stays.
+    (
+      .delay,
+      { child, domain in
+        child.withAttribute("from") { bytes in
+          guard let jid = JID(parsing: bytes) else { return true }
+          return jid.isBare && isOurs(jid, domain)
+        } ?? false
+      }
+    ),
+    // XEP-0489 4.2: this server's word.
+    (AccountAffiliations.info, always),
+    // Only rooms send these: XEP-0421 4, XEP-0317 3, and items of XEP-0045.
+    (.occupantID, always), (.hats, always),
+    (.mucUser, { child, _ in child.first(.mucUserItem) != nil || child.first(.mucUserStatus) != nil }),
+    // Rooms name the author's own address by this (XEP-0033 4.6.7, XEP-0045 7.2.13); Gajim believes it.
+    (
+      Name("addresses", NS.address), { child, _ in child.children.contains { $0.has("type", equalTo: "ofrom") } }
+    ),
+    // Tombstones (XEP-0424 4, XEP-0425 4) and moderated retractions (XEP-0425 3.1) are made by servers.
+    (Name("retracted", NS.retraction), always), (moderated, always),
+    (Name("retract", NS.retraction), { child, _ in child.first(moderated) != nil }),
+    // Archives answer with these (XEP-0313 4.2), and users' own servers copy with these (XEP-0280 7).
+    (Archive.result, always), (Carbons.sent, always), (Carbons.received, always),
+    // XEP-0490 7: meant for the sender's own server.
+    (DisplayedElement.displayed, always),
+  ]
+  private static let strippedNames = NameFilter(stripped.map(\.name))
+  @Sendable private static func always(_: Element, _: String) -> Bool { true }
+
   /// Returns whether a child is removed from a client's message.
   ///
   /// - Parameter domain: the sender's domain; only this server may use addresses of it or below it.
   static func isStripped(_ child: Element, domain: String) -> Bool {
-    if child.is(.stanzaID) {
-      // 3: ids that this server sets or seems to set, and those without 'by', which is REQUIRED.
-      return child.withAttribute("by") { isOurs($0, domain) } ?? true
+    guard strippedNames.mayContain(child), let rule = stripped.first(where: { child.is($0.name) })?.rule else {
+      return false
     }
-    if child.is(.delay) {
-      // XEP-0203 5; a client's own delay, from its full JID or without 'from', stays.
-      return child.withAttribute("from") { bytes in
-        guard let jid = JID(parsing: bytes) else { return true }
-        return jid.isBare && isOurs(jid, domain)
-      } ?? false
-    }
-    // XEP-0489 4.2: this server's word.
-    if child.is(AccountAffiliations.info) { return true }
-    // Only rooms send these: XEP-0421 4, XEP-0317 3, and items of XEP-0045.
-    if child.is(.occupantID) || child.is(.hats) { return true }
-    if child.is(.mucUser) { return child.first(.mucUserItem) != nil || child.first(.mucUserStatus) != nil }
-    // Rooms name the author's own address by this (XEP-0033 4.6.7, XEP-0045 7.2.13); Gajim believes it.
-    if child.is(addresses) { return child.children.contains { $0.has("type", equalTo: "ofrom") } }
-    // Tombstones (XEP-0424 4, XEP-0425 4) and moderated retractions (XEP-0425 3.1) are made by servers.
-    if child.is(retracted) || child.is(moderated) { return true }
-    if child.is(retract) { return child.first(moderated) != nil }
-    // Archives answer with these (XEP-0313 4.2), and users' own servers copy with these (XEP-0280 7).
-    if child.is(Archive.result) || child.is(Carbons.sent) || child.is(Carbons.received) { return true }
-    // XEP-0490 7: meant for the sender's own server.
-    return child.is(DisplayedElement.displayed)
+    return rule(child, domain)
   }
 
   /// Returns whether a child passes on an invitation to a room, or its refusal, as only rooms do: with the address of its
