@@ -122,6 +122,38 @@ import Testing
     #expect(told + retractions() == 30)
   }
 
+  /// The bytes of a day hold up no deletion, and everybody is told of what is retracted.
+  @Test func whoHasStoredTwiceAsMuchAsOneMayIsErasedAtOnce() async throws {
+    var policy = SendingPolicy()
+    policy.dayBytes = 10_000
+    let stage = try Stage(sending: policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).dialog)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    let alone = try await stage.room("tomb", by: romeo)
+    let pattern = BlockPattern(JID(try BareJID("paris@localhost")))
+    var code: String?
+    for _ in 0..<500 where code == nil {
+      for intent in [Intent.block([pattern]), .unblock([pattern])] {
+        do throws(Problem) { try await stage.parley.post(intent, by: romeo) } catch { code = error.code }
+      }
+    }
+    #expect(code == "messages-day-quota")
+    let session = try await stage.session(juliet, "balcony")
+    try await erase(stage, romeo)
+    #expect(try await texts(stage, dialog.id) == ["-"])
+    let retracted = session.deliveries().contains { delivery in
+      guard case .entry(let entry, _) = delivery, case .message(let message) = entry.fact,
+        case .retraction = message.reference?.kind
+      else { return false }
+      return true
+    }
+    #expect(retracted)
+    #expect(try await stage.parley.read { try $0.user(romeo.id)?.state } == .deleted)
+    #expect(try await stage.parley.read { try $0.member(juliet.id, of: room.dialog)?.affiliation } == .owner)
+    #expect(try await stage.parley.read { try $0.room(alone.dialog)?.isDestroyed } == true)
+  }
+
   /// A failed commit is like a crash at that moment, since nothing is written: the next start continues the task
   /// without a new request.
   @Test(arguments: 0..<9) func whereverAnErasureBreaksOffTheNextStartEndsIt(commits: Int) async throws {

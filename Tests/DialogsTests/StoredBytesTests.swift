@@ -124,9 +124,12 @@ import Testing
     #expect(await refusal(stage, romeo, topics) == "messages-day-quota")
     try await stage.parley.post(.room(.topic(room, text: long, stanza: nil)), by: romeo, isFromBackend: true)
     stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
-    let settings = (0..<5).map { number in
+    // An owner may change them at the bound, up to twice as much.
+    #expect(await refusal(stage, romeo, topics) == "messages-day-quota")
+    let settings = (0..<20).map { number in
       Intent.room(.configure(room, .change { $0.metadata = "\(long)\(number)" }))
     }
+    #expect(await refusal(stage, romeo, Array(settings.prefix(1))) == nil)
     #expect(await refusal(stage, romeo, settings) == "messages-day-quota")
   }
 
@@ -192,6 +195,9 @@ import Testing
     var settings = UserSettingsDraft()
     settings.messagesFrom = .contacts
     #expect(await refusal(stage, romeo, [.profile(ProfileDraft(settings: settings))]) == nil)
+    #expect(await refusal(stage, romeo, [.profile(ProfileDraft(status: "here"))]) == "messages-day-quota")
+    let bare = ProfileDraft(displayName: .some(nil), status: .some(nil), avatar: .some(nil))
+    #expect(await refusal(stage, romeo, [.profile(bare)]) == nil)
     let flips = (0..<20).flatMap { _ in [Intent.unblock([pattern]), .block([pattern])] }
     #expect(await refusal(stage, romeo, flips) == "messages-day-quota")
   }

@@ -135,8 +135,8 @@ extension Accounts {
     }
   }
 
-  /// Ends all memberships of a deleted user. A room whose only owner leaves gets a new one: the earliest admin, else the
-  /// earliest member; an empty room is destroyed.
+  /// Ends all memberships of a deleted user, also if the user may store nothing more today. A room whose only owner leaves
+  /// gets a new one: the earliest admin, else the earliest member; an empty room is destroyed.
   func leaveRooms(_ user: User) async throws(Problem) {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     for room in try await parley.read({ try $0.memberships(of: user.id).map(\.room) }) {
@@ -150,7 +150,7 @@ extension Accounts {
   private func leave(_ room: RoomName, _ party: Party) async throws(Problem) {
     let leave = [MemberDraft(address: party.address, affiliation: Affiliation.none)]
     do throws(Problem) {
-      try await parley.post(.room(.members(.dialog(room.dialog), leave)), by: party)
+      try await parley.post(.room(.members(.dialog(room.dialog), leave)), by: party, isUncounted: true)
     } catch  where error == .lastOwner {
       let successor = try await parley.read { reader -> Member? in
         for among: Set<Affiliation> in [[.admin], [.member], [.watcher]] {
@@ -164,7 +164,8 @@ extension Accounts {
         let hand = [MemberDraft(address: successor.party.address, affiliation: .owner)] + leave
         try await postSurely(.room(.members(.dialog(room.dialog), hand)), by: party)
       } else {
-        try await parley.post(.room(.destroy(.dialog(room.dialog), reason: nil, alternate: nil)), by: party)
+        try await parley.post(
+          .room(.destroy(.dialog(room.dialog), reason: nil, alternate: nil)), by: party, isUncounted: true)
       }
     }
   }
@@ -219,13 +220,13 @@ extension Accounts {
     }
   }
 
-  /// Posts a change that must reach everybody. A large room that refuses it as too fast gets it again after the time that
-  /// the refusal names.
+  /// Posts a change that must reach everybody, also if its author may store nothing more today. A large room that refuses
+  /// it as too fast gets it again after the time that the refusal names.
   private func postSurely(_ intent: Intent, by author: Party) async throws(Problem) {
     while true {
       let wait: Int
       do throws(Problem) {
-        try await parley.post(intent, by: author)
+        try await parley.post(intent, by: author, isUncounted: true)
         return
       } catch  where error.code == "deliveries-too-fast" {
         wait = error.retryAfter ?? 1

@@ -320,14 +320,17 @@ public final class Parley: Sendable {
   }
 
   /// Posts and waits for the commit.
+  ///
+  /// - Parameter isUncounted: whether the post is neither counted nor refused for the bytes of the author's day, and is
+  ///   the author's own in everything else: the server deletes what the author has.
   @discardableResult
   public func post(
-    _ intent: Intent, by author: Party, isFromBackend: Bool = false
+    _ intent: Intent, by author: Party, isFromBackend: Bool = false, isUncounted: Bool = false
   ) async throws(Problem) -> Receipt {
     let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
       let post = Post(
         author: author, intent: intent, completion: .callback { continuation.resume(returning: $0) },
-        isFromBackend: isFromBackend)
+        isFromBackend: isFromBackend || isUncounted)
       if !submit(post, isFromBackend: isFromBackend) { continuation.resume(returning: .failure(.overloaded)) }
     }
     return try result.get()

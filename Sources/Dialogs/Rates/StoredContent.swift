@@ -19,6 +19,7 @@ extension Intent {
       .uncounted
     // Such as who may write to the user: the log has none of it.
     case .profile(let draft) where draft.hasSettingsAlone: .uncounted
+    case .profile(let draft) where draft.removesAlone: .needed
     case .contact, .befriend, .redeem, .profile: .counted
     case .removeContact, .block, .unblock, .settings, .perUser, .draft, .scheduledMessage: .needed
     case .subscription(let act, _, _):
@@ -49,14 +50,21 @@ extension ProfileDraft {
     displayName == nil && fullName == nil && status == nil && metadata == nil && avatarURL == nil && avatar == nil
       && vCard == nil
   }
+
+  /// Whether it only takes texts and the picture away from what others are shown.
+  fileprivate var removesAlone: Bool {
+    let texts = [displayName, fullName, status, metadata, avatarURL]
+    return texts.allSatisfy { ($0.flatMap { $0 } ?? "").isEmpty } && avatar.flatMap { $0 } == nil && vCard == nil
+  }
 }
 
 extension RoomIntent {
   fileprivate var storedContent: StoredContent {
     switch self {
-    case .create, .configure, .topic, .invite, .register: .counted
-    // A member who enters by another nick changes the one that is reserved for them.
-    case .members, .roles, .destroy, .enter: .needed
+    case .create, .topic, .invite, .register: .counted
+    // An owner closes a room that is flooded, or makes it moderated. A member who enters by another nick changes the one
+    // that is reserved for them.
+    case .configure, .members, .roles, .destroy, .enter: .needed
     case .introduce, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .prepare, .abandon,
       .decline, .askForVoice, .unbookmark, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate, .lose,
       .readNicks, .come:
@@ -71,7 +79,8 @@ extension Reference.Kind {
     switch self {
     case .retraction, .moderation: .needed
     case .reactions(let emoji): emoji.isEmpty ? .needed : .counted
-    case .reply, .correction, .pin, .part: .counted
+    case .pin(let isPinned): isPinned ? .counted : .needed
+    case .reply, .correction, .part: .counted
     }
   }
 }
