@@ -67,6 +67,7 @@ extension XMPPSession {
   func handOver(
     handled: UInt32, to new: SessionHandle, _ take: @escaping (Result<SessionState, Refusal>?) -> Void
   ) {
+    if isClosing { return take(nil) }
     if let stored {
       return unarchive(stored) { [self] isWhole in
         if isEnded { return take(nil) }

@@ -61,6 +61,8 @@ final class XMPPSession {
   /// is too long.
   var deafSince: NIODeadline?
   var isDeaf = false
+  /// Whether the client has closed its stream: the session ends once nothing that it has sent is under way.
+  private(set) var isClosing = false
   var isEnded = false
 
   /// The memory of the stanzas that the client has not acknowledged, and the bytes from which it is counted before the next tick.
@@ -412,7 +414,13 @@ final class XMPPSession {
     posts.ran()
     flush()
     continueLookups()
+    progressed()
+  }
+
+  /// Hands the session over or ends it, if that only waits for what the client has sent.
+  private func progressed() {
     if successor?.isDue == true { surrender() }
+    if isClosing, isSettled { end() }
   }
 
   /// Whether nothing that the client has sent is under way.
@@ -456,7 +464,7 @@ final class XMPPSession {
       posts.ran()
     }
     if posts.hasRoom, !posts.isWaitingFull, unsent.isEmpty { outlet?.unpause(.posts) }
-    if successor?.isDue == true { surrender() }
+    progressed()
   }
 
   private func attended(_ result: Result<Receipt, Problem>) {
@@ -687,17 +695,24 @@ final class XMPPSession {
 
   func connectionLost() {
     outlet = nil
-    guard !isEnded, successor == nil else { return }
+    guard !isEnded, !isClosing, successor == nil else { return }
     if nonce != nil, management.id != nil { suspend() } else { end() }
   }
 
-  /// Handles the end of the stream: after the client has closed it, nothing is left to resume.
+  /// Handles the end of the stream: after the client has closed it, nothing is left to resume. What the client has sent
+  /// before is done first, as a stanza may wait for an earlier one. The closing tag of a stream that was closed here, since
+  /// the client resumes on another one, ends nothing.
   func streamEnded(byClient: Bool) {
-    guard byClient else { return }
+    guard byClient, successor == nil else { return }
     // A closing client reads on until our closing tag (RFC 6120 4.4), so everything sent has arrived. Under stream
     // management the client has acknowledged it itself.
     if !management.isEnabled, cursor.isCaughtUp { confirmed(confirmation.told) }
-    end()
+    if isSettled, !posts.isRunning { return end() }
+    isClosing = true
+    if let nonce { door.suspended.remove(nonce, handle) }
+    nonce = nil
+    outlet = nil
+    continueLookups()
   }
 
   /// Drops the session silently, since it continues in the next process.

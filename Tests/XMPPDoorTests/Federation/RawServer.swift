@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -66,6 +67,27 @@ final class RawServer: Sendable {
     var pieces = received.makeAsyncIterator()
     while !all.contains(text), let piece = await pieces.next() { all += piece }
     return all
+  }
+
+  /// Sends a text, and returns what comes up to another, which must come.
+  @discardableResult
+  func ask(_ text: String, until end: String) async throws -> String {
+    try await send(text)
+    let answer = await read(to: end)
+    try #require(answer.contains(end), "\(answer)")
+    return answer
+  }
+
+  /// Logs in as a client by SASL PLAIN, in the clear, and reads the features behind it.
+  func logIn(_ name: String, password: String) async throws {
+    let header =
+      "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' "
+      + "to='localhost' version='1.0'>"
+    let plain = Base64.string(Array("\u{0}\(name)\u{0}\(password)".utf8))
+    try await ask(header, until: "</stream:features>")
+    try await ask(
+      "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>\(plain)</auth>", until: "<success")
+    try await ask(header, until: "</stream:features>")
   }
 
   func close() async throws { try await channel.close().get() }
