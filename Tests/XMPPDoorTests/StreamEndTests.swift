@@ -1,11 +1,14 @@
 import Accounts
+import Addresses
 import Dialogs
 import DialogsFixtures
+import NIOCore
 import Testing
+import XMPP
 
 @testable import XMPPDoor
 
-/// The end of a stream that its client closes.
+/// The end of a stream that its client closes, and of those that a stop ends.
 @Suite(.timeLimit(.minutes(1))) struct StreamEndTests {
   /// A client enters a room, speaks there and closes its stream, without waiting for an earlier message: the entrance waits
   /// for that one, and the message to the room for the entrance.
@@ -45,6 +48,44 @@ import Testing
       }
     }
     #expect(texts == ["hello"])
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// A client comes back when the loop of its former session has stored it for the next start, and the loop of its new
+  /// connection not yet: it is not told that there is no such session, and resumes it after the restart.
+  @Test func aStreamThatCannotBeResumedDuringAStopIsNotRefused() async throws {
+    let network = try ServerNetwork()
+    let stage = network.stage
+    let user = try await stage.accounts.register(try bare("juliet@localhost"), password: "x", displayName: nil)
+    let juliet = Party(id: user.id, realm: user.realm, address: user.address)
+    let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))
+    let options = DoorContext.Options(domains: ["localhost"], allowsPlaintext: true, version: "1")
+    let door = DoorContext(accounts: stage.accounts, options: options, logger: network.door.logger)
+    let listener = try await XMPPListener(door: door, group: network.group, tls: { _ in nil })
+    let place = try #require(listener.mounted.first)
+    let port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    let bind = "<iq type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
+    for isStopping in [false, true] {
+      let client = try await RawServer(network.group, port: port)
+      try await client.logIn("juliet", password: "x")
+      let stored = try await place.loop.submit { () -> String? in
+        let loopContext = place.loopContext.value
+        let session = XMPPSession(door: door, loopContext: loopContext, party: juliet, jid: jid)
+        session.follow(from: .zero)
+        _ = session.enable(resume: true, max: nil)
+        session.suspend()
+        if isStopping { _ = loopContext.archivedSizes() }
+        // As the loop does with what it has stored.
+        session.abandon()
+        return session.management.id
+      }.get()
+      let stream = try #require(stored)
+      let answer = try await client.ask(
+        "<resume xmlns='urn:xmpp:sm:3' previd='\(stream)' h='0'/>" + bind, until: "</iq>")
+      #expect(answer.contains("item-not-found") == !isStopping)
+      try await client.close()
+    }
     await listener.stopAccepting()
     try await network.end()
   }

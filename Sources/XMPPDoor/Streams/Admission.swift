@@ -200,7 +200,9 @@ extension XMPPConnection {
       let now = door.parley.clock.now
       door.parley.hub.unregister(handle, time: now)
       door.parley.leave(handle.party, session: handle.id, at: now)
-      if !isOver { refuse(ResumptionMachine<Sent>.refuse(.unknown), answer) }
+      // The loop of the former session may have stored it for the next start, in which the client resumes it: a client that
+      // is told that there is none would not. This stream ends with the stop, without an answer.
+      if !isOver, !loopContext.isStopping { refuse(ResumptionMachine<Sent>.refuse(.unknown), answer) }
     }
   }
 

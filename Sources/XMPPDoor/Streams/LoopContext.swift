@@ -20,7 +20,7 @@ final class LoopContext {
   private var timer: RepeatedTask?
   private let metrics: Metrics
   /// Whether the server stops. Sessions of the loop are not handed over any more: the loop of the new session may have stored its own
-  /// already, and the session would be in none. The former session is stored in its place.
+  /// already, and the session would be in none. The former session is stored in its place. All loops stop before one of them stores.
   private(set) var isStopping = false
   /// The time at which the next turn is due.
   private var due = NIODeadline.distantFuture
