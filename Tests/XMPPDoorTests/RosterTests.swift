@@ -128,6 +128,22 @@ struct RosterTests {
     #expect(try roster(namedMax: 0) == expected(" name='Sun'"))
   }
 
+  /// What was approved for an address that nobody had is void for whoever gets the address, on every server.
+  @Test func anExportHasNoVoidApproval() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    for address in [juliet.address, try bare("cordelia@localhost")] {
+      try await stage.parley.post(.subscription(.subscribed, to: address, stanza: nil), by: romeo)
+    }
+    _ = try await stage.user("cordelia")
+    let document = try await stage.parley.read { reader -> String in
+      let user = try #require(try reader.user(romeo.id))
+      return String(decoding: AccountExport.document(try PortableExport.SettingsOf(user, reader)), as: UTF8.self)
+    }
+    #expect(document.contains("<item jid='juliet@localhost' subscription='none' approved='true'/>"))
+    #expect(document.contains("<item jid='cordelia@localhost' subscription='none'/>"))
+  }
+
   // MARK: XEP-0191
 
   @Test("XEP-0191 3.2") func blockList() throws {

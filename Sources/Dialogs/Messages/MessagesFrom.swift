@@ -1,4 +1,4 @@
-import Addresses
+public import Addresses
 
 /// The setting of who may write to a user (`UserSettings.messagesFrom`). Theory:
 ///
@@ -46,6 +46,14 @@ extension Contact {
   func isChosen(by owner: BareJID) -> Bool {
     subscription.isInRoster
       && (peer != nil || subscription.to || subscription.from || !address.hasDomain(owner.domain))
+  }
+
+  /// Returns the item as another server may have it: what its owner has asked or approved of an address that was nobody's is
+  /// void here, and would be valid there.
+  public func exported(by owner: BareJID) -> Contact {
+    var contact = self
+    if !isChosen(by: owner) { contact.subscription = subscription.withoutRequests }
+    return contact
   }
 }
 

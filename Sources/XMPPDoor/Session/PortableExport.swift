@@ -149,7 +149,7 @@ public enum PortableExport {
         vCard: try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes),
         avatar: try reader.avatar(of: user))
       // What contact groups add is the operators', and stays with their server.
-      contacts = try reader.ownContacts(of: user.id)
+      contacts = try reader.ownContacts(of: user.id).map { $0.exported(by: user.address) }
       blocks = try reader.blocks(of: user.id)
       privateXML = try reader.values(of: user.id, node: ValueKey.privateXML)
     }
