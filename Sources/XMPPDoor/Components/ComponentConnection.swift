@@ -18,6 +18,8 @@ final class ComponentConnection: RemoteConnection {
   private var privileges = Privileges.none
   /// The users whose presence the component is still to be sent.
   private var unshown: ArraySlice<UserID> = []
+  /// The time of the last whitespace, at first that of the beginning.
+  private var keptAliveAt = NIODeadline.now()
 
   init(door: DoorContext, loopContext: LoopContext, peer: String) {
     machine = ComponentMachine(secrets: door.options.components.mapValues(\.secret))
@@ -154,6 +156,20 @@ final class ComponentConnection: RemoteConnection {
         change, sharedName: name, version: version, id: DoorContext.randomID(), to: link.party.address.description,
         from: owner.address.description, into: &$0)
     }
+  }
+
+  // MARK: Time
+
+  /// Called every `LoopContext.tick`. What is sent to a machine that is gone is not acknowledged, and ends the connection
+  /// (`DoorLimits.componentTransmission`).
+  func tick(_ now: NIODeadline) {
+    guard link != nil else { return }
+    countUnread(atTick: true)
+    guard now > keptAliveAt + DoorLimits.componentKeepAlive else { return }
+    keptAliveAt = now
+    // RFC 6120 4.6.1.
+    write { $0.raw(" ") }
+    flush()
   }
 
   // MARK: Writing

@@ -57,10 +57,11 @@ final class LoopContext {
   func remove(suspended session: XMPPSession) { suspended[ObjectIdentifier(session)] = nil }
 
   var allConnections: [XMPPConnection] { Array(connections.values) }
+  var allComponents: [ComponentConnection] { Array(components.values) }
   var allServers: [ServerConnection] { Array(servers.values) }
 
   func privilegesChanged() {
-    for component in Array(components.values) { component.privilegesChanged() }
+    for component in allComponents { component.privilegesChanged() }
   }
 
   private func turn() {
@@ -70,6 +71,7 @@ final class LoopContext {
     defer { due = .now() + Self.tick }
     for connection in allConnections { connection.tick(now) }
     for session in Array(suspended.values) { session.tick(now) }
+    for component in allComponents { component.tick(now) }
     for server in Array(servers.values) { server.tick(now) }
   }
 
