@@ -226,8 +226,10 @@ public enum Limits {
   /// Octets of the thread that an invitation continues; a longer one is left out, since a part of an id is useless.
   public static let threadBytesMax = 1_023
   /// Invitations to one room that may still be declined; at the bound the oldest is removed, and declining it has no
-  /// effect.
+  /// effect. One for each member stays, and there are so many more at most.
   public static let invitationsMax = 1_000
+  /// Invitations that are looked at to remove one: where most are members', further ones are removed later.
+  static let invitationsLookedAtMax = 4
   /// Members of one room, and as many outcasts; the next is refused with `too-large`.
   public static let membersMax = 10_000
   /// Bans of addresses and domains without an account in one room: each user who enters is compared with them. The next

@@ -220,6 +220,29 @@ import Testing
     try await stage.parley.post(.room(.members(.dialog(room.dialog), draft)), by: romeo, isFromBackend: true)
   }
 
+  /// Who adds a user to a room and then invites thousands of others makes it no room of the user's own choice.
+  @Test func laterInvitationsDoNotMakeARoomTheUsersOwn() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let paris = try await stage.user("paris")
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)]).dialog
+    let found = try await stage.parley.work { writer -> (added: Int, isFirstThere: Bool, isLastThere: Bool) in
+      for inviter in [romeo.id, paris.id] {
+        try writer.putInvitation(of: juliet.id, by: inviter, to: room, at: Position(1))
+      }
+      let others = (0..<Int64(2 * Limits.invitationsMax)).map { UserID(1_000_000 + $0) }
+      for (index, other) in others.enumerated() {
+        try writer.putInvitation(of: other, by: romeo.id, to: room, at: Position(Int64(100 + index)))
+      }
+      return (
+        try writer.membershipCount(of: juliet.id, invitedBy: nil),
+        try writer.isInvited(others[0], by: romeo.id, to: room),
+        try writer.isInvited(others[others.count - 1], by: romeo.id, to: room)
+      )
+    }
+    #expect(found.added == 1 && !found.isFirstThere && found.isLastThere)
+  }
+
   @Test func lastingRoomsAreMadeAtARate() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -28,15 +28,30 @@ extension RecordReader {
   }
 }
 
-extension RecordWriter {
-  /// Stores an invitation, whose entry is at this position. A room keeps its newest `Limits.invitationsMax`.
+extension StoreWriter {
+  /// Stores an invitation, whose entry is at this position. A room keeps its newest `Limits.invitationsMax`, and one for
+  /// each member who has any: otherwise a room to which somebody else has added a user would count as one of the user's own
+  /// choice as soon as so many others are invited (`membershipCount`).
   public func putInvitation(of user: UserID, by inviter: UserID, to room: DialogID, at position: Position) throws {
     try put(RoomInvitation(room: room, user: user, inviter: inviter, position: position))
-    let surplus = try count(RoomInvitation.self, .equal(.room, room)) - Limits.invitationsMax
-    guard surplus > 0 else { return }
-    let old = try records(RoomInvitation.self, .equal(.room, room), by: .position, limit: surplus)
-    for invitation in old { try remove(invitation) }
+    guard try count(RoomInvitation.self, .equal(.room, room)) > Limits.invitationsMax else { return }
+    let old = try records(
+      RoomInvitation.self, .equal(.room, room), by: .position, limit: Limits.invitationsLookedAtMax)
+    for invitation in old {
+      guard try member(invitation.user, of: .server(room, .rules))?.affiliation.isMember == true,
+        try count(RoomInvitation.self, .equal(.room, room), .equal(.user, invitation.user)) == 1
+      else {
+        try remove(invitation)
+        return
+      }
+      // It is not looked at again before all others.
+      try put(
+        RoomInvitation(room: room, user: invitation.user, inviter: invitation.inviter, position: position))
+    }
   }
+}
+
+extension RecordWriter {
 
   /// Removes an invitation that was declined.
   public func removeInvitation(of user: UserID, by inviter: UserID, to room: DialogID) throws {
