@@ -252,6 +252,18 @@ def nothing(checks):
                     said = refused(server, "import", kind, source, *options)
                     expect("nothing to import was found in" in said and str(source) in said, said)
             expect(acts(server) == [], "an import is in the audit")
+        with checks.check("standard input: who types in a terminal is told what is read, and how it ends"):
+            settings = [f"{name}={value}" for name, value in server.environment().items() if name.startswith("PARLEY_")]
+            for command in ("user import", "roster import"):
+                terminal = Terminal(
+                    server.folder, "env", *settings, "sh", "-c", "\"$@\"; echo status $?; read line", "sh", BINARY, *command.split(), "-",
+                    "--config", server.configuration)
+                try:
+                    terminal.shows("Type the table with the columns", "Control-D")
+                    terminal.press("C-d")
+                    terminal.shows("status ")
+                finally:
+                    terminal.close()
         with checks.check("one of a kind: the report has the singular"):
             source = portable(folder / "one.xml", 1, 0, 0, 0)
             said = parley(server, "import", "xep0227", source)

@@ -39,6 +39,11 @@ package struct ImportRun {
       let columns = (required + optional).joined(separator: ", ")
       throw StartupError("\(error.lines.joined(separator: "; ")); a CSV file with the columns \(columns) is expected")
     }
+    if path == "-", Terminal.inputIsTerminal {
+      let columns = (required + optional).joined(separator: ",")
+      Terminal.note(
+        "Type the table with the columns \(columns), named by its first line; Control-D in an empty line ends it.")
+    }
     var bar = ProgressBar(noun)
     do {
       var table = try CSVTable(
