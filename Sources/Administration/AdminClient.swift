@@ -17,6 +17,11 @@ package struct AdminClient: Sendable {
     case broken(String)
   }
 
+  /// Returns the data folder of the server that listens; nil if it names none, as earlier versions do.
+  package func folder() async throws -> ServedFolder? {
+    try await exchange("/" + ServerStatus.name, AdminJSON.encode(Empty()), wait: ServerStatus.answerWait).folder
+  }
+
   package func call<Operation: AdminOperation>(
     _ operation: Operation.Type, _ input: Operation.Input
   ) async throws -> Operation.Output {
@@ -37,7 +42,7 @@ package struct AdminClient: Sendable {
 
   private func exchange(
     _ uri: String, _ body: [UInt8], wait: Duration
-  ) async throws -> (status: Int, body: [UInt8]) {
+  ) async throws -> (status: Int, body: [UInt8], folder: ServedFolder?) {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let answer = loop.makePromise(of: NIOHTTPClientResponseFull.self)
     let channel: any Channel
@@ -72,7 +77,10 @@ package struct AdminClient: Sendable {
       channel.close(promise: nil)
     }
     let full = try await answer.futureResult.get()
-    return (Int(full.head.status.code), full.body.map { Array($0.readableBytesView) } ?? [])
+    return (
+      Int(full.head.status.code), full.body.map { Array($0.readableBytesView) } ?? [],
+      full.head.headers.first(name: ServedFolder.field).flatMap { ServedFolder(field: $0) }
+    )
   }
 }
 

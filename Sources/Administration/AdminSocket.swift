@@ -14,15 +14,18 @@ package final class AdminSocket: Sendable {
   private let channel: any Channel
 
   /// Opens the socket. A socket file left by a crash is replaced: the holder of the data folder's lock owns it.
+  ///
+  /// - Parameter folder: the data folder that answers name.
   package static func listen(
-    at path: String, group: any EventLoopGroup, context: AdminContext, logger: Logger
+    at path: String, of folder: String, group: any EventLoopGroup, context: AdminContext, logger: Logger
   ) async throws(StartupError) -> AdminSocket {
+    let folder = ServedFolder(folder)
     do {
       // The file never has a wider mode: it is created with the process's umask of 077 and then narrowed to 0600.
       let channel = try await ServerBootstrap(group: group)
         .serverChannelInitializer(AcceptPause.initializer(context.parley.metrics, logger))
         .serverChannelOption(.backlog, value: Int32(AdminLimits.connectionsMax))
-        .childChannelInitializer { channel in accept(channel, context: context, logger: logger) }
+        .childChannelInitializer { channel in accept(channel, folder, context: context, logger: logger) }
         .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
       guard chmod(path, 0o600) == 0 else {
         let reason = Files.reason(errno)
@@ -49,7 +52,7 @@ package final class AdminSocket: Sendable {
   }
 
   private static func accept(
-    _ channel: any Channel, context: AdminContext, logger: Logger
+    _ channel: any Channel, _ folder: ServedFolder, context: AdminContext, logger: Logger
   ) -> EventLoopFuture<Void> {
     guard let provider = channel as? any SocketOptionProvider else {
       return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
@@ -65,7 +68,7 @@ package final class AdminSocket: Sendable {
       try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: true, withErrorHandling: true)
       try pipeline.addHandler(NIOHTTPServerRequestAggregator(maxContentLength: AdminLimits.requestBytesMax))
       let actor = AuditActor(.socket, name: "uid \(peer.user)", origin: "process \(peer.process)")
-      try pipeline.addHandler(AdminHandler(context: context.acting(actor)))
+      try pipeline.addHandler(AdminHandler(folder, context: context.acting(actor)))
     }
   }
 }
@@ -75,14 +78,18 @@ private final class AdminHandler: ChannelInboundHandler {
   typealias InboundIn = NIOHTTPServerRequestFull
   typealias OutboundOut = HTTPServerResponsePart
 
+  private let folder: ServedFolder
   private let admin: AdminContext
 
-  init(context: AdminContext) { self.admin = context }
+  init(_ folder: ServedFolder, context: AdminContext) {
+    self.folder = folder
+    self.admin = context
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let request = unwrapInboundIn(data)
     let channel = context.channel
-    let admin = admin
+    let (admin, folder) = (admin, folder)
     let body = request.body.map { Array($0.readableBytesView) } ?? []
     let name = String(request.head.uri.drop { $0 == "/" })
     let isPost = request.head.method == .POST
@@ -93,7 +100,10 @@ private final class AdminHandler: ChannelInboundHandler {
         isPost
         ? await AdminOperations.answer(name, body, in: admin)
         : (status: 405, body: Array("{\"text\":\"POST is expected.\"}".utf8))
-      var headers = HTTPHeaders([("content-type", "application/json"), ("content-length", "\(answer.body.count)")])
+      var headers = HTTPHeaders([
+        ("content-type", "application/json"), ("content-length", "\(answer.body.count)"),
+        (ServedFolder.field, folder.text),
+      ])
       if !keepAlive { headers.add(name: "connection", value: "close") }
       let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: answer.status), headers: headers)
       channel.write(HTTPServerResponsePart.head(head), promise: nil)

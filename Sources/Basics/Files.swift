@@ -64,6 +64,9 @@ package enum Files {
     package let mode: UInt32
     /// The names that it has.
     package let links: Int
+    /// The numbers of its device and of itself there, which no other one has, whatever its name.
+    package let device: UInt64
+    package let number: UInt64
     /// The seconds since 1970 at which its content was changed.
     package let changedAt: Int64
 
@@ -71,6 +74,7 @@ package enum Files {
       size = Int64(found.st_size)
       (owner, group, mode) = (found.st_uid, found.st_gid, found.st_mode)
       links = Int(found.st_nlink)
+      (device, number) = (UInt64(found.st_dev), UInt64(found.st_ino))
       changedAt = Int64(found.st_mtim.tv_sec)
     }
 

@@ -36,6 +36,7 @@ package final class AdminConnection: Sendable {
     if !creating, !DataFolder.isUsed(settings.data) { throw noData(settings) }
     let client = AdminClient(path: settings.adminSocket)
     let end = ContinuousClock.now + ServerLimits.lockWait
+    var other: String?
     while true {
       switch try DataFolder.open(settings.data, for: .command) {
       case .opened(let folder):
@@ -44,11 +45,16 @@ package final class AdminConnection: Sendable {
         let core = try Core.open(settings, folder, logger: logger)
         return AdminConnection(.folder(core, context(core, settings), logger), folder: settings.data)
       case .held(let holder):
-        if await isServing(client) { return AdminConnection(.server(client), folder: settings.data) }
+        switch await listener(client, settings) {
+        case .ofFolder: return AdminConnection(.server(client), folder: settings.data)
+        case .ofOther(let folder): other = folder
+        case .none: other = nil
+        }
         guard ContinuousClock.now < end else {
           throw StartupError(
             "the data folder \(settings.data) is in use by another process"
-              + (holder.map { " (\($0.process))" } ?? "") + ", which does not answer at \(settings.adminSocket)")
+              + (holder.map { " (\($0.process))" } ?? "") + ", which does not answer at \(settings.adminSocket)"
+              + (other.map { ": the server there has the data folder \($0)" } ?? ""))
         }
         try? await Task.sleep(for: ServerLimits.lockPollInterval)
       }
@@ -151,8 +157,16 @@ package final class AdminConnection: Sendable {
   ///
   /// - Throws: A `StartupError` with the reason why none answers and the next step.
   package static func running(_ settings: Settings) async throws(StartupError) -> AdminConnection {
-    if let here = await server(settings) { return here }
+    let client = AdminClient(path: settings.adminSocket)
     let socket = settings.adminSocket
+    switch await listener(client, settings) {
+    case .ofFolder: return AdminConnection(.server(client), folder: settings.data)
+    case .ofOther(let folder):
+      throw StartupError(
+        "the server at \(socket) has the data folder \(folder), and \(settings.data) is named: leave that out to reach "
+          + "this server, or set admin.socket to the socket of the other one")
+    case .none: break
+    }
     let reason: String
     if access(socket, W_OK) != 0, errno == EACCES {
       let owner = SystemUser.owner(of: socket) ?? SystemUser.owner(of: settings.data)
@@ -169,10 +183,11 @@ package final class AdminConnection: Sendable {
     throw StartupError("no server answers at \(socket): \(reason)")
   }
 
-  /// Returns a connection to a running server; nil if none is running.
+  /// Returns a connection to a running server; nil if none is running on the data folder.
   package static func server(_ settings: Settings) async -> AdminConnection? {
     let client = AdminClient(path: settings.adminSocket)
-    return await isServing(client) ? AdminConnection(.server(client), folder: settings.data) : nil
+    guard case .ofFolder = await listener(client, settings) else { return nil }
+    return AdminConnection(.server(client), folder: settings.data)
   }
 
   /// Returns why the operator should look at addresses and domains that the configuration names. Where no server runs, the
@@ -208,16 +223,29 @@ package final class AdminConnection: Sendable {
 
   private static func keys(_ names: [BareJID: String]) -> String { Set(names.values).sorted().joined(separator: ", ") }
 
-  /// Whether a server listens. A server that answers with failures counts, since it holds the folder.
-  private static func isServing(_ client: AdminClient) async -> Bool {
+  /// The server that listens at the admin socket: of the data folder that is meant, or of another one.
+  private enum Listener {
+    case none, ofFolder
+    case ofOther(String)
+  }
+
+  /// Returns the server that listens. One that answers with failures counts as that of the folder, since it holds the
+  /// folder. It is another one's only if the configuration names both a data folder and a socket: otherwise the socket is
+  /// in the folder, or whichever server is at the socket is meant.
+  private static func listener(_ client: AdminClient, _ settings: Settings) async -> Listener {
+    let served: ServedFolder?
     do {
-      _ = try await client.call(ServerStatus.self, Empty())
-      return true
+      served = try await client.folder()
     } catch AdminClient.Failure.absent {
-      return false
+      return .none
     } catch {
-      return true
+      return .ofFolder
     }
+    let origin = settings.effective.first { $0.key == Keys.shared.data.name }?.origin
+    guard let folder = served, settings.adminSocket != settings.data + "/admin.sock",
+      origin != Origin.standard.description, !folder.isSame(as: ServedFolder(settings.data))
+    else { return .ofFolder }
+    return .ofOther(folder.path)
   }
 
   /// Calls an operation.

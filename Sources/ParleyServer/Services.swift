@@ -101,7 +101,8 @@ struct AdminService: Service {
   let logger: Logger
 
   func run() async throws {
-    let socket = try await AdminSocket.listen(at: settings.adminSocket, group: loops, context: context, logger: logger)
+    let socket = try await AdminSocket.listen(
+      at: settings.adminSocket, of: settings.data, group: loops, context: context, logger: logger)
     readiness.arrive()
     try? await gracefulShutdown()
     await socket.close()

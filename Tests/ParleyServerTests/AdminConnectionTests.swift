@@ -23,7 +23,8 @@ import Testing
   @Test func theSocketAnswersAsTheFolderDoes() async throws {
     try await withCore { _, context, settings in
       let socket = try await AdminSocket.listen(
-        at: settings.adminSocket, group: MultiThreadedEventLoopGroup.singleton, context: context, logger: quiet)
+        at: settings.adminSocket, of: settings.data, group: MultiThreadedEventLoopGroup.singleton, context: context,
+        logger: quiet)
       let mode = try FileManager.default.attributesOfItem(atPath: settings.adminSocket)[.posixPermissions]
       #expect(mode as? Int == 0o600)
 
@@ -47,6 +48,35 @@ import Testing
       #expect(await AdminConnection.server(settings) == nil)
       // The lock names this process as a server, and it is no program of the name: another one has the number.
       #expect(DataFolder.server(of: settings.data) == nil)
+    }
+  }
+
+  /// A command that names a data folder does not act on the server of another one, whose socket the configuration has.
+  @Test func theServerOfAnotherFolderIsNotReached() async throws {
+    try await withScratchFolder { folder in
+      func settings(_ data: String) throws -> Settings {
+        try testSettings(folder, ["data": "\(folder)/\(data)", "admin.socket": "\(folder)/admin.sock"])
+      }
+      let (here, other, linked) = (try settings("here"), try settings("other"), try settings("linked"))
+      let core = try Core.open(here, openFolder(here.data), logger: quiet)
+      let context = AdminContext(accounts: core.accounts, startedAt: core.parley.clock.now)
+      let socket = try await AdminSocket.listen(
+        at: here.adminSocket, of: here.data, group: MultiThreadedEventLoopGroup.singleton, context: context,
+        logger: quiet)
+      // Another name of the same folder.
+      try FileManager.default.createSymbolicLink(atPath: linked.data, withDestinationPath: here.data)
+      for settings in [here, linked] {
+        let connection = try await AdminConnection.running(settings)
+        #expect(try await users(connection) == 0)
+        await connection.close()
+      }
+      let refusal = await #expect(throws: StartupError.self) { _ = try await AdminConnection.running(other) }
+      #expect(refusal?.lines[0].contains("has the data folder \(here.data), and \(other.data) is named") == true)
+      #expect(await AdminConnection.server(other) == nil)
+      try await opened(other, creating: true) { try await add("alice", $0) }
+      #expect(try await context.perform(ServerStatus.self, Empty()).users == 0)
+      await socket.close()
+      await core.close(quiet)
     }
   }
 
@@ -133,7 +163,8 @@ import Testing
       let core = try Core.open(wrong, openFolder(wrong.data), logger: quiet)
       let context = AdminContext(accounts: core.accounts, startedAt: core.parley.clock.now)
       let socket = try await AdminSocket.listen(
-        at: wrong.adminSocket, group: MultiThreadedEventLoopGroup.singleton, context: context, logger: quiet)
+        at: wrong.adminSocket, of: wrong.data, group: MultiThreadedEventLoopGroup.singleton, context: context,
+        logger: quiet)
       let ofServer = await AdminConnection.doubts(wrong)
       let ofOther = await AdminConnection.doubts(right)
       let status = try await context.perform(ServerStatus.self, Empty())
