@@ -252,6 +252,10 @@ def nothing(checks):
                     said = refused(server, "import", kind, source, *options)
                     expect("nothing to import was found in" in said and str(source) in said, said)
             expect(acts(server) == [], "an import is in the audit")
+        with checks.check("one of a kind: the report has the singular"):
+            source = portable(folder / "one.xml", 1, 0, 0, 0)
+            said = parley(server, "import", "xep0227", source)
+            expect("1 account imported, 0 here already" in said and "0 messages imported" in said, said)
         with checks.check("standard input: who types in a terminal is told what is read, and how it ends"):
             settings = [f"{name}={value}" for name, value in server.environment().items() if name.startswith("PARLEY_")]
             for command in ("user import", "roster import"):
@@ -264,10 +268,6 @@ def nothing(checks):
                     terminal.shows("status ")
                 finally:
                     terminal.close()
-        with checks.check("one of a kind: the report has the singular"):
-            source = portable(folder / "one.xml", 1, 0, 0, 0)
-            said = parley(server, "import", "xep0227", source)
-            expect("1 account imported, 0 here already" in said and "0 messages imported" in said, said)
 
 
 def elsewhere(checks):

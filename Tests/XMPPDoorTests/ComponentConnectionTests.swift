@@ -23,8 +23,9 @@ import Testing
     let header = try await peer.ask(
       "<stream:stream xmlns='jabber:component:accept' xmlns:stream='http://etherx.jabber.org/streams' "
         + "to='irc.localhost'>", until: " id='")
-    let id = try #require(header.split(separator: " id='").last?.prefix { $0 != "'" })
-    let proof = String(decoding: ComponentMachine.proof(id: String(id), secret: "prospero"), as: UTF8.self)
+    let rest = try #require(header.split(separator: " id='").last)
+    let id = String(rest.prefix { $0 != "'" })
+    let proof = String(decoding: ComponentMachine.proof(id: id, secret: "prospero"), as: UTF8.self)
     try await peer.ask("<handshake>\(proof)</handshake>", until: "<handshake/>")
 
     let place = try #require(listener.mounted.first)
