@@ -77,6 +77,35 @@ import Testing
     try store.close()
   }
 
+  /// The last invitation of each member stays. Another one does not look at all of them.
+  @Test func anInvitationCostsTheSameWhateverTheNumberOfMembers() throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    let verona = try Verona(store)
+    let time = Timestamp(milliseconds: 1)
+    try store.write { writer in
+      let room = try writer.insertRoom(
+        localpart: "orchard", in: verona.romeo.realm, externalID: nil, settings: .group, createdAt: time)
+      var costs: [Int] = []
+      for number in 1...Int64(2_500) {
+        let user = try writer.insertUser(
+          BareJID("guest\(number)@verona.example"), in: verona.romeo.realm, profile: Profile(), createdAt: time)
+        let party = Party(id: user.id, realm: user.realm, address: user.address)
+        try writer.put(
+          Member(
+            room: room.id, party: party, affiliation: .member, nick: "\(number)", since: .zero, joinedAt: time,
+            version: .zero),
+          ordinal: 0)
+        let cost = try steps(writer) {
+          try writer.putInvitation(of: user.id, by: verona.romeo.id, to: room.id, at: Position(number))
+        }
+        if number == 1_200 || number == 2_500 { costs.append(cost) }
+      }
+      #expect(costs[0] > 0 && costs[1] <= costs[0] + 2, "\(costs)")
+    }
+    try store.close()
+  }
+
   @Test(arguments: [2, 100]) func aMessageCostsTheSameWhateverTheNumberOfMembers(_ members: Int) throws {
     let folder = try Folder()
     let store = try folder.open()

@@ -33,6 +33,8 @@ extension StoreConformance {
           [2, 3], "bounds that belong to the range")
         try equal(tokens(try reader.records(Invite.self, .below(.expires, 20 as Int64))), [4], "a bound that does not")
         try equal(try reader.count(Invite.self, .equal(.inviter, scene.romeo.id)), 3, "how many")
+        try equal(try reader.count(Invite.self, .equal(.inviter, scene.romeo.id), limit: 2), 2, "how many at most")
+        try equal(try reader.count(Invite.self, limit: 9), 4, "fewer than the limit")
         try equal(try reader.record(Invite.self, .equal(.token, [9])), nil, "none")
       }
     },

@@ -3,7 +3,7 @@ struct RoomInvitation {
   let room: DialogID
   let user: UserID
   let inviter: UserID
-  /// The position of its entry.
+  /// The position of its entry, or that of a later invitation before which this one was to be removed and was kept.
   let position: Position
 }
 
@@ -34,12 +34,14 @@ extension StoreWriter {
   /// choice as soon as so many others are invited (`membershipCount`).
   public func putInvitation(of user: UserID, by inviter: UserID, to room: DialogID, at position: Position) throws {
     try put(RoomInvitation(room: room, user: user, inviter: inviter, position: position))
-    guard try count(RoomInvitation.self, .equal(.room, room)) > Limits.invitationsMax else { return }
+    // There may be as many more as members: they are not counted for each invitation.
+    let most = Limits.invitationsMax
+    guard try count(RoomInvitation.self, .equal(.room, room), limit: most + 1) > most else { return }
     let old = try records(
       RoomInvitation.self, .equal(.room, room), by: .position, limit: Limits.invitationsLookedAtMax)
     for invitation in old {
       guard try member(invitation.user, of: .server(room, .rules))?.affiliation.isMember == true,
-        try count(RoomInvitation.self, .equal(.room, room), .equal(.user, invitation.user)) == 1
+        try count(RoomInvitation.self, .equal(.room, room), .equal(.user, invitation.user), limit: 2) == 1
       else {
         try remove(invitation)
         return
@@ -52,7 +54,6 @@ extension StoreWriter {
 }
 
 extension RecordWriter {
-
   /// Removes an invitation that was declined.
   public func removeInvitation(of user: UserID, by inviter: UserID, to room: DialogID) throws {
     try remove(RoomInvitation.self, .equal(.room, room), .equal(.user, user), .equal(.inviter, inviter))

@@ -126,7 +126,7 @@ public struct RecordQuery<Kind: Record>: Sendable {
 /// Reads records.
 public protocol RecordReader {
   func records<Kind: Record>(_ query: RecordQuery<Kind>) throws -> [Kind]
-  /// Returns the number of records that meet the conditions; `limit` does not count.
+  /// Returns the number of records that meet the conditions, at most `limit`: no more are looked at.
   func count<Kind: Record>(_ query: RecordQuery<Kind>) throws -> Int
 }
 
@@ -160,8 +160,12 @@ extension RecordReader {
     return try records(query)
   }
 
-  public func count<Kind: Record>(_ kind: Kind.Type, _ conditions: RecordCondition<Kind>...) throws -> Int {
-    try count(RecordQuery(conditions))
+  public func count<Kind: Record>(
+    _ kind: Kind.Type, _ conditions: RecordCondition<Kind>..., limit: Int? = nil
+  ) throws -> Int {
+    var query = RecordQuery(conditions)
+    query.limit = limit
+    return try count(query)
   }
 }
 

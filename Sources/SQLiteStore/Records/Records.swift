@@ -19,7 +19,11 @@ extension Reader {
 
   func count<Kind: Record>(_ query: RecordQuery<Kind>) throws -> Int {
     let (condition, values) = query.clause
-    return try connection.named("SELECT count(*) FROM \(Kind.kind)\(condition)", values).first { Int($0.int(0)) } ?? 0
+    guard let limit = query.limit else {
+      return try connection.named("SELECT count(*) FROM \(Kind.kind)\(condition)", values).first { Int($0.int(0)) } ?? 0
+    }
+    let text = "SELECT count(*) FROM (SELECT 1 FROM \(Kind.kind)\(condition) LIMIT ?)"
+    return try connection.named(text, values + [.integer(bound(limit))]).first { Int($0.int(0)) } ?? 0
   }
 }
 
