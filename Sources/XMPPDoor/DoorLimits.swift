@@ -13,6 +13,9 @@ enum DoorLimits {
   static let fanOutPause: TimeAmount = .microseconds(100)
   /// The time from our closing tag to the client's; then the connection is closed.
   static let closing: TimeAmount = .seconds(5)
+  /// The time for which a session goes on after its client has closed the stream, until what the client has sent is done; then
+  /// it ends. A component may take half a minute for an answer (`delegationAnswer`).
+  static let closedWork: TimeAmount = .seconds(60)
   /// The time of silence after which a client is asked for a sign of life, and the time it has to answer. Mobile
   /// networks drop mappings after some minutes. A client that leaves a request for acknowledgement (XEP-0198) unanswered
   /// for as long as `silence`, after it has read what was sent before, is disconnected; its session can be resumed.

@@ -52,6 +52,40 @@ import XMPP
     try await network.end()
   }
 
+  /// What is not done in time does not keep the session of a closed stream, and a stop ends it, too.
+  @Test(arguments: [false, true]) func theSessionOfAClosedStreamEndsInTime(isStopping: Bool) async throws {
+    let network = try ServerNetwork()
+    let (stage, door) = (network.stage, network.door)
+    let juliet = try await stage.user("juliet")
+    let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))
+    let place = try await network.place()
+    let gate = Gate()
+    defer { gate.open() }
+    let held = Task { try await stage.parley.work { _ in gate.wait() } }
+    await gate.entered()
+    let ends = try await place.loop.submit { () -> [Bool] in
+      let loopContext = place.loopContext.value
+      let session = XMPPSession(door: door, loopContext: loopContext, party: juliet, jid: jid)
+      session.follow(from: .zero)
+      session.post(.confirm(.zero), then: nil)
+      session.streamEnded(byClient: true)
+      session.connectionLost()
+      session.tick(.now())
+      let early = session.isEnded
+      if isStopping {
+        _ = loopContext.shutDown(ArchiveShare(sizes: [], bytesMax: 0))
+      } else {
+        session.tick(.now() + DoorLimits.closedWork)
+      }
+      return [early, session.isEnded]
+    }.get()
+    #expect(ends == [false, true])
+    gate.open()
+    try await held.value
+    try await stage.settle(juliet)
+    try await network.end()
+  }
+
   /// A client comes back when the loop of its former session has stored it for the next start, and the loop of its new
   /// connection not yet: it is not told that there is no such session, and resumes it after the restart.
   @Test func aStreamThatCannotBeResumedDuringAStopIsNotRefused() async throws {

@@ -106,7 +106,7 @@ enum RoomInbound {
   /// Reads the room's entries that the session has not sent, up to the session's place: those behind it are sent as the
   /// session comes to them.
   static func readOn(_ address: BareJID, _ session: XMPPSession) {
-    guard let (room, visit, after) = session.rooms.read(address) else { return }
+    guard !session.isClosing, let (room, visit, after) = session.rooms.read(address) else { return }
     let log = LogAccess.own(session.party, rooms: [room])
     session.fetch({
       try $0.page(of: log, after: after, limit: Limits.feedPageMax, all: true)

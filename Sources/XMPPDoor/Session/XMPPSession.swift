@@ -61,8 +61,9 @@ final class XMPPSession {
   /// is too long.
   var deafSince: NIODeadline?
   var isDeaf = false
-  /// Whether the client has closed its stream: the session ends once nothing that it has sent is under way.
-  private(set) var isClosing = false
+  /// The time at which the client has closed its stream: the session ends once nothing that it has sent is under way.
+  private var closedAt: NIODeadline?
+  var isClosing: Bool { closedAt != nil }
   var isEnded = false
 
   /// The memory of the stanzas that the client has not acknowledged, and the bytes from which it is counted before the next tick.
@@ -431,7 +432,7 @@ final class XMPPSession {
 
   /// Starts waiting lookups, when an earlier one is answered or the client reads again.
   func continueLookups() {
-    while lookupsUnderWay < DoorLimits.lookupsMax, !isUnread, !lookups.isEmpty {
+    while lookupsUnderWay < DoorLimits.lookupsMax, isClosing || !isUnread, !lookups.isEmpty {
       lookupsUnderWay += 1
       lookups.removeFirst()()
     }
@@ -529,7 +530,8 @@ final class XMPPSession {
     if management.isEnabled { askForSign() }
   }
 
-  var isUnread: Bool { outlet?.isWritable == false }
+  /// Whether the client reads no more at the moment. One that has closed its stream is sent nothing more.
+  var isUnread: Bool { isClosing || outlet?.isWritable == false }
 
   func owes(_ count: Int) -> Bool { management.outbound.count >= count }
 
@@ -669,6 +671,7 @@ final class XMPPSession {
 
   func tick(_ now: NIODeadline) {
     if let suspendedAt, successor == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
+    if let closedAt, now >= closedAt + DoorLimits.closedWork { return end() }
     countUnacknowledged()
     if let outlet {
       listen(now, outlet)
@@ -703,15 +706,17 @@ final class XMPPSession {
   /// before is done first, as a stanza may wait for an earlier one. The closing tag of a stream that was closed here, since
   /// the client resumes on another one, ends nothing.
   func streamEnded(byClient: Bool) {
-    guard byClient, successor == nil else { return }
+    guard byClient, !isEnded, successor == nil else { return }
+    closedAt = .now()
     // A closing client reads on until our closing tag (RFC 6120 4.4), so everything sent has arrived. Under stream
     // management the client has acknowledged it itself.
     if !management.isEnabled, cursor.isCaughtUp { confirmed(confirmation.told) }
     if isSettled, !posts.isRunning { return end() }
-    isClosing = true
     if let nonce { door.suspended.remove(nonce, handle) }
     nonce = nil
     outlet = nil
+    // Its connection is gone soon: the loop ends the session if it is not done in time, and at a stop.
+    loopContext.add(suspended: self)
     continueLookups()
   }
 

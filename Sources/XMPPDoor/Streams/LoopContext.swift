@@ -14,6 +14,7 @@ final class LoopContext {
   private var connections: [ObjectIdentifier: XMPPConnection] = [:]
   private var components: [ObjectIdentifier: ComponentConnection] = [:]
   private var servers: [ObjectIdentifier: ServerConnection] = [:]
+  /// The sessions without a connection: those that can be resumed, and those whose clients have closed their streams.
   private var suspended: [ObjectIdentifier: XMPPSession] = [:]
   private var readers: [Reader] = []
   private var spare: [ElementWriter] = []
@@ -108,7 +109,7 @@ final class LoopContext {
     for component in Array(components.values) { component.fail(StreamError(.systemShutdown)) }
     for server in Array(servers.values) { server.close(StreamError(.systemShutdown)) }
     for session in Array(suspended.values) {
-      leave(session)
+      if session.isClosing { session.end() } else { leave(session) }
       if !session.isEnded { session.abandon() }
     }
     return stopped
