@@ -117,12 +117,11 @@ enum DoorLimits {
   // Components (XEP-0114).
   /// The bytes that may wait for a component that reads none; then its connection is closed, and it connects again.
   static let componentUnreadBytesMax = 8 * 1024 * 1024
-  /// The time after which a component is sent whitespace, and the milliseconds in which its machine acknowledges what was
-  /// sent, and it reads something of what waits; then the connection is lost, and its users are gone. A machine or network
-  /// that is gone is noticed after five minutes at the latest, where an idle connection would be there for hours. A gateway
-  /// that works for two minutes without reading keeps its connection.
+  /// The time after which a component is sent whitespace. A machine or network that is gone does not acknowledge it, and the
+  /// kernel gives the connection up after a quarter of an hour, where an idle one would be there for hours. There is no
+  /// shorter time for that (RFC 5482): the kernel would apply it to a component that works slowly as well, whose receive
+  /// window can stay closed for minutes although it reads a stanza each second.
   static let componentKeepAlive: TimeAmount = .seconds(120)
-  static let componentTransmission = 180_000
   /// The component connections of the whole server: one per component, and some misconfigured ones. The newest are
   /// closed.
   static let componentConnectionsMax = 64

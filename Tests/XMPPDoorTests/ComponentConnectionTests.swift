@@ -38,7 +38,8 @@ import Testing
       return try connections.first?.context?.channel.syncOptions?.getOption(.userTimeout)
     }.get()
     #expect(await peer.read(to: " ") == " ")
-    #expect(timeout == DoorLimits.componentTransmission)
+    // A time-out of the kernel would also end the connection of a component that reads slowly.
+    #expect(timeout == 0)
     try await peer.close()
     await listener.stopAccepting()
     try await group.shutdownGracefully()

@@ -160,8 +160,8 @@ final class ComponentConnection: RemoteConnection {
 
   // MARK: Time
 
-  /// Called every `LoopContext.tick`. What is sent to a machine that is gone is not acknowledged, and ends the connection
-  /// (`DoorLimits.componentTransmission`).
+  /// Called every `LoopContext.tick`. What is sent to a machine that is gone is not acknowledged, and ends the connection in
+  /// time (`DoorLimits.componentKeepAlive`).
   func tick(_ now: NIODeadline) {
     guard link != nil else { return }
     countUnread(atTick: true)

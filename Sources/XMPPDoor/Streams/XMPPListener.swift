@@ -107,7 +107,6 @@ public final class XMPPListener: Sendable {
       .serverChannelInitializer(AcceptPause.initializer(door.parley.metrics, door.logger))
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
-      .childChannelOption(.userTimeout, value: DoorLimits.componentTransmission)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.unsentBytes, value: UnsentBytes.most)
       // The next bytes are read when the last ones have been processed.
