@@ -26,9 +26,7 @@ package struct ServedFolder: Sendable {
   /// The value of the field.
   var text: String { "\(place ?? "-") \(PercentEncoding.encode(path, keeping: "/"))" }
 
-  /// Returns whether both are one folder, which may have two names. Where one of them cannot be looked at, their paths decide.
-  package func isSame(as other: ServedFolder) -> Bool {
-    if let place, let theirs = other.place { return place == theirs }
-    return path == other.path
-  }
+  /// Returns whether both are one folder, which may have two names. Two folders of one name count as the same, too: a command
+  /// may be in another container than the server whose socket it is given, and names the folder as the server does.
+  package func isSame(as other: ServedFolder) -> Bool { path == other.path || place != nil && place == other.place }
 }

@@ -80,6 +80,21 @@ import Testing
     }
   }
 
+  /// A command in another container than the server sees another folder under the name that both use.
+  @Test func aFolderIsTheSameByItsNameOrByItsPlace() throws {
+    try withScratchFolder { folder in
+      let (path, moved, other) = ("\(folder)/data", "\(folder)/moved", "\(folder)/other")
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      let served = ServedFolder(path)
+      try FileManager.default.moveItem(atPath: path, toPath: moved)
+      for path in [path, other] {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      }
+      let same = [path, moved, other, "\(folder)/none"].map { served.isSame(as: ServedFolder($0)) }
+      #expect(same == [true, true, false, false])
+    }
+  }
+
   @Test func aCommandWithoutADataFolderSaysSo() async throws {
     try await withScratchFolder { folder in
       let settings = try testSettings(folder)
