@@ -58,18 +58,16 @@ public struct HTTPContext: RequestContext {
     var (bytesMax, isLoggedIn, mayBeWider) = (bytesMax, isLoggedIn, true)
     let announced = request.headers[.contentLength].flatMap { Int($0) }
     var body = ByteBuffer()
-    var held: MemoryBound.Holder?
+    let isComplete = announced == 0 || announced == nil && request.method == .get
+    var held = isComplete ? nil : hold(body, isLoggedIn, request)
     for try await var piece in request.body {
       body.writeBuffer(&piece)
       if body.readableBytes > bytesMax, mayBeWider, let most = wider(body) {
         (bytesMax, isLoggedIn, mayBeWider, held) = (most, true, false, nil)
       }
       guard body.readableBytes <= bytesMax else { throw Self.tooLarge(bytesMax) }
-      // Most bodies come with their heads.
-      guard body.readableBytes != announced, let memory else { continue }
-      let holder = held ?? hold(isLoggedIn ? memory.loggedIn : memory.withoutLogin, request)
-      held = holder
-      holder.hold(body.capacity)
+      guard body.readableBytes != announced else { continue }
+      if let held { held.hold(Self.heldBytes(body)) } else { held = hold(body, isLoggedIn, request) }
     }
     held?.release()
     return body
@@ -79,15 +77,21 @@ public struct HTTPContext: RequestContext {
     HTTPRefusal(status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
   }
 
-  /// Returns what counts the body of a request, which is answered with 503 if others need its memory.
-  private func hold(_ memory: MemoryBound, _ request: Request) -> MemoryBound.Holder {
-    memory.enter(peer(of: request).address) { [channel] in
+  private static func heldBytes(_ body: ByteBuffer) -> Int { HTTPLimits.requestBytes + body.capacity }
+
+  /// Returns what counts a request with so much of its body, which is answered with 503 if others need its memory.
+  private func hold(_ body: ByteBuffer, _ isLoggedIn: Bool, _ request: Request) -> MemoryBound.Holder? {
+    guard let memory else { return nil }
+    let bound = isLoggedIn ? memory.loggedIn : memory.withoutLogin
+    let holder = bound.enter(peer(of: request).address) { [channel] in
       channel.eventLoop.execute {
         // A closed channel has no handlers any more.
         let context = try? channel.pipeline.syncOperations.context(handlerType: BodyPaceHandler.self)
         if let context { (context.handler as? BodyPaceHandler)?.giveWay(context) }
       }
     }
+    holder.hold(Self.heldBytes(body))
+    return holder
   }
 
   /// Returns a response's body that is read piece by piece, each one when the connection has the one before.

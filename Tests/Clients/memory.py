@@ -22,6 +22,8 @@ from lib.wire import HEADER, XMPP
 MEMORY = 512 << 20
 LIMITED = ["prlimit", f"--data={MEMORY}"]
 BOUND, SHARE = MEMORY // 8, 16_384
+# The shares of a request beside its body.
+REQUEST = 3
 # The limit counts the whole stack of each thread, 8 MiB: a machine of many cores must not use it up with threads.
 THREADS = 2
 # The sessions that one user may have, and users enough that all memory for what their sessions do not read is taken.
@@ -218,7 +220,7 @@ def bodies(checks, server):
     with checks.check("memory: half bodies of one network take all memory before login, and others log in at every door"):
         growth = Growth(server)
         size = 60_000
-        room = BOUND // SHARE // -(-size // SHARE)
+        room = BOUND // SHARE // (REQUEST + -(-size // SHARE))
         text = ("POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 f"Content-Length: {size + 1_000}\r\n\r\n" + "x" * size)
         with Attack(server.http, room + 50, text) as attack:
@@ -230,6 +232,14 @@ def bodies(checks, server):
             expect(answers and all(answer.startswith(b"http/1.1 503") and b"retry-after: 5" in answer for answer in answers), f"{answers[:3]}")
         until("all is given up", lambda: held(server) == 0)
         growth.until("parley_refusals_total", rate="memory")
+    with checks.check("memory: requests whose bodies never come take memory, too, and others log in at every door"):
+        room = BOUND // SHARE // REQUEST
+        with Attack(server.http, room + 50, "POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n") as attack:
+            until("the end of some", lambda: attack.held <= room)
+            expect(attack.held > room // 2, f"{attack.held} are left")
+            everywhere(server)
+            expect(BOUND // 2 < held(server) <= BOUND, f"{held(server)} bytes are held")
+        until("all is given up", lambda: held(server) == 0)
 
 
 def unread(checks):
