@@ -49,21 +49,22 @@ import Testing
     }
   }
 
+  private final class Listener: LiveSession {
+    let id: SessionID
+    let party: Party
+    let lane: Lane
+    init(_ number: Int, _ lane: Lane) {
+      id = SessionID(UInt64(number))
+      party = Party(id: UserID(Int64(number % 3)), realm: RealmID(1), address: .nowhere)
+      self.lane = lane
+    }
+    func receive(_ delivery: Delivery) {}
+    func batchEnded() {}
+  }
+
   /// Each lane has its own recipients: those of a session that has left are closed up.
   @Test func recipientsAreKeptByLane() {
     let lanes = [Lane { $0() }, Lane { $0() }]
-    final class Listener: LiveSession {
-      let id: SessionID
-      let party: Party
-      let lane: Lane
-      init(_ number: Int, _ lane: Lane) {
-        id = SessionID(UInt64(number))
-        party = Party(id: UserID(Int64(number % 3)), realm: RealmID(1), address: .nowhere)
-        self.lane = lane
-      }
-      func receive(_ delivery: Delivery) {}
-      func batchEnded() {}
-    }
     let sessions = (0..<6).map { Listener($0, lanes[$0 % 2]) }
     var hearing = Audiences.RecipientSet()
     for session in sessions + sessions {
@@ -80,6 +81,49 @@ import Testing
     hearing.setSeesAddresses(true, user: UserID(1))
     #expect(hearing.recipients.filter(\.seesAddresses).map(\.session.id.number) == [4, 1])
     #expect(hearing.sessions(of: UserID(1)) == [SessionID(4), SessionID(1)])
+  }
+
+  /// Hundreds may leave a large room in one act, and each is announced to those who are left: whoever comes or leaves makes
+  /// one part new to a lane, not all of them.
+  @Test func oneWhoComesOrLeavesChangesOnePart() {
+    let lane = Lane { $0() }
+    var generator = Seeded(37)
+    let size = Audiences.RecipientSet.partSize
+    var hearing = Audiences.RecipientSet()
+    var present: [Int] = []
+    var seen: [UInt64: Set<SessionID>] = [:]
+    func come(_ number: Int) {
+      hearing.put(Audiences.Recipient(session: Listener(number, lane), user: UserID(1), seesAddresses: false))
+      present.append(number)
+    }
+    func check(new most: Int) {
+      let parts = hearing.lanes[0].parts
+      var new = 0
+      for part in parts {
+        let sessions = Set(part.recipients.map(\.session.id))
+        if let known = seen[part.edition] {
+          #expect(sessions.isSubset(of: known))
+        } else {
+          seen[part.edition] = sessions
+          new += 1
+        }
+      }
+      #expect(new <= most)
+      #expect(parts.dropLast().allSatisfy { $0.recipients.count == size })
+      #expect(parts.count == (present.count + size - 1) / size && hearing.lanes[0].count == present.count)
+      #expect(Set(hearing.recipients.map(\.session.id.number)) == Set(present.map { UInt64($0) }))
+    }
+    for number in 0..<(20 * size) { come(number) }
+    check(new: 20)
+    for number in 0..<400 {
+      if number % 3 == 0 {
+        come(100_000 + number)
+      } else {
+        let gone = present.remove(at: Int.random(in: 0..<present.count, using: &generator))
+        #expect(hearing.remove(SessionID(UInt64(gone)))?.session.id.number == UInt64(gone))
+      }
+      check(new: 1)
+    }
   }
 
   @Test func aModeratorIsOneWithAllSeatsAndAfterAResumption() {

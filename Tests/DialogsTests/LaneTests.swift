@@ -308,6 +308,47 @@ import Testing
     #expect(told == expected)
   }
 
+  /// The same with a room that people enter and leave, while its deliveries wait.
+  @Test func eachSessionHasItsOwnInOrderThoughItLeaves() {
+    var generator = Seeded(37)
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane(waitingMax: 700, takenApartMax: 200)
+    let sessions = (1...400).map { Listener($0, lane, notes) }
+    var hearing = Audiences.RecipientSet()
+    var present: Set<Int> = []
+    func come(_ index: Int) {
+      hearing.put(Audiences.Recipient(session: sessions[index], user: sessions[index].party.id, seesAddresses: false))
+      present.insert(index)
+    }
+    for index in 0..<300 { come(index) }
+    var expected: [UInt64: [UInt64]] = [:]
+    for token: UInt64 in 1...600 {
+      let index = Int.random(in: 0..<400, using: &generator)
+      switch Int.random(in: 0..<5, using: &generator) {
+      case 0, 1:
+        if present.remove(index) != nil { hearing.remove(sessions[index].id) } else { come(index) }
+        var batch = LaneBatch()
+        batch.spread(DialogID(1), to: hearing, of: hearing.count) { [delivery = delivery(token)] _ in delivery }
+        batch.send()
+        for index in present { expected[sessions[index].id.number, default: []].append(token) }
+      case 2, 3:
+        lane.deliver(delivery(token), to: sessions[index])
+        expected[sessions[index].id.number, default: []].append(token)
+      default:
+        loop.run()
+        if Bool.random(using: &generator) { loop.endPauses() }
+      }
+    }
+    loop.run()
+    while loop.pauses > 0 { loop.endPauses() }
+    var heard: [UInt64: [UInt64]] = [:]
+    for line in notes.taken() where !line.hasSuffix("written") {
+      let words = line.split(separator: ": ")
+      if let session = UInt64(words[0]), let token = UInt64(words[1]) { heard[session, default: []].append(token) }
+    }
+    #expect(heard == expected)
+  }
+
   /// However much arrives at once, no more deliveries are made than may wait.
   @Test func noMoreIsMadeThanMayWait() {
     final class Counter: Sendable {

@@ -18,7 +18,7 @@ public final class Lane: Sendable {
     var count: Int {
       switch self {
       case .one: 1
-      case .many(let spread): spread.recipients.count
+      case .many(let spread): spread.count
       }
     }
 
@@ -32,7 +32,10 @@ public final class Lane: Sendable {
     func batchEnded() {
       switch self {
       case .one(let session, _, _): session.batchEnded()
-      case .many(let spread): for recipient in spread.recipients { recipient.session.batchEnded() }
+      case .many(let spread):
+        for part in spread.parts {
+          for recipient in part.recipients { recipient.session.batchEnded() }
+        }
       }
     }
   }
@@ -42,18 +45,20 @@ public final class Lane: Sendable {
     let room: DialogID
     /// Whether so many hear the room that its deliveries are a fan-out.
     let isLarge: Bool
-    let recipients: [Audiences.Recipient]
-    /// The number of this set of recipients (`Audiences.RecipientSet.edition`).
-    let edition: UInt64
+    let parts: [Audiences.RecipientSet.Part]
+    /// The number of recipients.
+    let count: Int
     /// Counts the deliveries of a large room while they wait.
     let load: FanOutLoad?
     let make: @Sendable (Audiences.Recipient) -> Delivery?
 
     /// Makes the deliveries; called once.
     func deliver(_ take: (any LiveSession, Delivery) -> Void) {
-      load?.add(-recipients.count, of: room)
-      for recipient in recipients {
-        if let delivery = make(recipient) { take(recipient.session, delivery) }
+      load?.add(-count, of: room)
+      for part in parts {
+        for recipient in part.recipients {
+          if let delivery = make(recipient) { take(recipient.session, delivery) }
+        }
       }
     }
   }

@@ -38,12 +38,11 @@ struct LaneBatch {
     _ make: @escaping @Sendable (Audiences.Recipient) -> Delivery?
   ) {
     let isLarge = count >= Limits.fanOutMin
-    for (lane, here) in recipients.lanes where !here.isEmpty {
+    for here in recipients.lanes where here.count > 0 {
       if isLarge { load?.add(here.count, of: room) }
       let spread = Lane.Spread(
-        room: room, isLarge: isLarge, recipients: here, edition: recipients.edition, load: isLarge ? load : nil,
-        make: make)
-      add(.many(spread), on: lane)
+        room: room, isLarge: isLarge, parts: here.parts, count: here.count, load: isLarge ? load : nil, make: make)
+      add(.many(spread), on: here.lane)
     }
   }
 

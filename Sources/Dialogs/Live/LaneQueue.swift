@@ -99,8 +99,8 @@ private struct LaneBacklog: Sendable {
   private struct Named: Sendable {
     var count = 0
     var sessions: Set<SessionID> = []
-    /// The sets of recipients whose sessions are in `sessions`.
-    var editions: Set<UInt64> = []
+    /// The parts of the room's recipients whose sessions are in `sessions`, by their editions.
+    var parts: Set<UInt64> = []
   }
 
   private var items = FIFO<Lane.Item>()
@@ -120,8 +120,8 @@ private struct LaneBacklog: Sendable {
     case .many(let spread):
       var named = rooms.removeValue(forKey: spread.room) ?? Named()
       named.count += 1
-      if named.editions.insert(spread.edition).inserted {
-        for recipient in spread.recipients where named.sessions.insert(recipient.session.id).inserted {
+      for part in spread.parts where named.parts.insert(part.edition).inserted {
+        for recipient in part.recipients where named.sessions.insert(recipient.session.id).inserted {
           sessions[recipient.session.id, default: 0] += 1
         }
       }

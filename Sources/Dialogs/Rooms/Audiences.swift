@@ -16,14 +16,60 @@ struct Audiences {
     func feed(isSemiAnonymous: Bool) -> Form { isSemiAnonymous && !seesAddresses ? .feedAnonymized : .feed }
   }
 
-  /// A set of recipients without order, with constant-time access by session. Those of a lane are one array: the committer
-  /// hands it over, and the lane makes a delivery for each, so that a message costs the committer the same in a room of
+  /// A set of recipients without order, with constant-time access by session. The committer hands over the parts of a lane,
+  /// and the lane makes a delivery for each recipient, so that a message costs the committer nearly the same in a room of
   /// two and of five thousand.
+  ///
+  /// A change copies one part or two, as earlier deliveries still hold the former ones, and the lane looks only at the
+  /// parts that are new to it (`LaneBacklog`): one act may end the presence of 256 people in a room of 10,000.
   struct RecipientSet {
-    private(set) var lanes: [(lane: Lane, recipients: [Recipient])] = []
-    /// A number that changes when a session comes or goes; no two sets have the same.
-    private(set) var edition: UInt64 = 0
-    private static let editions = Atomic<UInt64>(0)
+    /// Some recipients of one lane. All parts of a lane are full, except for the last one.
+    struct Part: Sendable {
+      fileprivate(set) var recipients: [Recipient] = []
+      /// A number that changes when a session comes; no two parts have the same.
+      fileprivate(set) var edition: UInt64 = 0
+      private static let editions = Atomic<UInt64>(0)
+
+      fileprivate mutating func renew() {
+        edition = Self.editions.wrappingAdd(1, ordering: .relaxed).newValue
+      }
+    }
+
+    /// The recipients of one lane.
+    struct OnLane: Sendable {
+      let lane: Lane
+      fileprivate(set) var parts: [Part] = []
+      fileprivate(set) var count = 0
+      var recipients: [Recipient] { parts.flatMap(\.recipients) }
+
+      fileprivate mutating func append(_ recipient: Recipient) {
+        if count == parts.count * RecipientSet.partSize { parts.append(Part()) }
+        parts[parts.count - 1].recipients.append(recipient)
+        parts[parts.count - 1].renew()
+        count += 1
+      }
+
+      fileprivate mutating func removeLast() -> Recipient {
+        let gone = parts[parts.count - 1].recipients.removeLast()
+        if parts[parts.count - 1].recipients.isEmpty { parts.removeLast() }
+        count -= 1
+        return gone
+      }
+
+      /// Puts a recipient in the place of another one, and returns that.
+      fileprivate mutating func replace(_ index: Int, by recipient: Recipient) -> Recipient {
+        let (part, place) = index.quotientAndRemainder(dividingBy: RecipientSet.partSize)
+        let gone = parts[part].recipients[place]
+        parts[part].recipients[place] = recipient
+        if gone.session.id != recipient.session.id { parts[part].renew() }
+        return gone
+      }
+    }
+
+    /// The recipients of one part. In a room of 10,000 with two lanes a lane has about as many parts, so that a change, which
+    /// copies one part and the list of parts, costs the least.
+    static let partSize = 64
+    private(set) var lanes: [OnLane] = []
     private var places: [SessionID: (lane: Int, index: Int)] = [:]
 
     var count: Int { places.count }
@@ -31,33 +77,33 @@ struct Audiences {
 
     mutating func put(_ recipient: Recipient) {
       if let place = places[recipient.session.id] {
-        lanes[place.lane].recipients[place.index] = recipient
+        _ = lanes[place.lane].replace(place.index, by: recipient)
         return
       }
       let lane = recipient.session.lane
       let known = lanes.firstIndex { $0.lane === lane }
-      if known == nil { lanes.append((lane, [])) }
+      if known == nil { lanes.append(OnLane(lane: lane)) }
       let place = known ?? lanes.count - 1
-      places[recipient.session.id] = (place, lanes[place].recipients.count)
-      lanes[place].recipients.append(recipient)
-      edition = Self.editions.wrappingAdd(1, ordering: .relaxed).newValue
+      places[recipient.session.id] = (place, lanes[place].count)
+      lanes[place].append(recipient)
     }
 
     @discardableResult
     mutating func remove(_ session: SessionID) -> Recipient? {
       guard let place = places.removeValue(forKey: session) else { return nil }
-      edition = Self.editions.wrappingAdd(1, ordering: .relaxed).newValue
-      let last = lanes[place.lane].recipients.count - 1
-      lanes[place.lane].recipients.swapAt(place.index, last)
-      let gone = lanes[place.lane].recipients.removeLast()
-      if place.index < last { places[lanes[place.lane].recipients[place.index].session.id] = place }
-      return gone
+      let last = lanes[place.lane].removeLast()
+      if place.index == lanes[place.lane].count { return last }
+      places[last.session.id] = place
+      return lanes[place.lane].replace(place.index, by: last)
     }
 
     mutating func setSeesAddresses(_ sees: Bool, user: UserID) {
       for lane in lanes.indices {
-        for index in lanes[lane].recipients.indices where lanes[lane].recipients[index].user == user {
-          lanes[lane].recipients[index].seesAddresses = sees
+        for part in lanes[lane].parts.indices {
+          for index in lanes[lane].parts[part].recipients.indices
+          where lanes[lane].parts[part].recipients[index].user == user {
+            lanes[lane].parts[part].recipients[index].seesAddresses = sees
+          }
         }
       }
     }
