@@ -34,6 +34,13 @@ enum DoorLimits {
   /// The posts of one session that may wait for their commit; at the bound its socket is not read, and TCP pushes back
   /// on the client.
   static let postsInFlightMax = 64
+  /// The posts of a domain elsewhere, or of a component, that may wait where a backend is asked about messages
+  /// (`before_send`): while one author's message waits for the answer, the stanzas of others are read. A domain sends as
+  /// many in a second (`Limits.sendingDomainStanzas`), which is the default time for an answer. Stanzas behind the posts, and
+  /// those that are not acknowledged yet, have the same bound. An author has at most as many as are free: half of them if
+  /// alone, which are enough for a bot that writes to a thousand people. The author's next stanza is refused with
+  /// `resource-constraint`; at the bound of all the stream is not read.
+  static let linkWaitingMax = 2_048
   /// The store reads of one session that may run at once; at the bound its socket is not read. A page of an archive is
   /// a quarter of a megabyte, and one read of the socket can hold hundreds of requests for pages.
   static let lookupsMax = 4

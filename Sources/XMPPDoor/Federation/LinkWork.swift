@@ -12,10 +12,28 @@ final class LinkWork {
   /// Is called when there may be room again.
   private let goOn: () -> Void
 
-  /// The posts from the first one whose outcome is awaited, in order, with the stanza that an error is the answer to; `nil`
-  /// for one that is settled before an earlier one, as it need not wait for the before-send hook (`BeforeSendQueue`).
-  private var inFlight: [(stanza: Stanza, then: ((Result<Receipt, Problem>) -> Void)?)?] = []
+  private struct Posted {
+    let author: UserID
+    /// The stanza that an error is the answer to.
+    let stanza: Stanza
+    let then: ((Result<Receipt, Problem>) -> Void)?
+    /// The work that waits for it, of the same author.
+    var behind: [() -> Void] = []
+  }
+  /// What of one author waits: the posts whose outcomes are awaited, and the work behind them.
+  private struct Line {
+    var count = 0
+    /// The number of the last post.
+    var last = 0
+  }
+
+  /// The posts from the first one whose outcome is awaited, in order; `nil` for one that is settled before an earlier one,
+  /// as it need not wait for the before-send hook (`BeforeSendQueue`).
+  private var inFlight: [Posted?] = []
   private var inFlightHead = 0
+  private var lines: [UserID: Line] = [:]
+  private var awaitedCount = 0
+  private var behindCount = 0
   /// The work that waits until so many posts are settled.
   private var waiting: [(after: Int, run: () -> Void)] = []
   private var postedCount = 0
@@ -44,20 +62,43 @@ final class LinkWork {
 
   /// Whether the link stops reading until there is room.
   var isFull: Bool {
-    inFlight.count - inFlightHead >= DoorLimits.postsInFlightMax || waiting.count >= DoorLimits.waitingTurnsMax
-      || !unsent.isEmpty || requests.count + identifying >= DoorLimits.waitingTurnsMax || pausedCount > 0
+    let posts = asks ? DoorLimits.linkWaitingMax : DoorLimits.postsInFlightMax
+    let turns = asks ? DoorLimits.linkWaitingMax : DoorLimits.waitingTurnsMax
+    return awaitedCount >= posts || behindCount >= turns || waiting.count >= turns || !unsent.isEmpty
+      || requests.count + identifying >= DoorLimits.waitingTurnsMax || pausedCount > 0
+  }
+
+  /// Whether one author may have to wait for much longer than the others, for the before-send hook. Then the link is read
+  /// on, and what waits of each author is bounded.
+  private var asks: Bool { parley.asksBeforeMessages }
+  /// Whether the link is read on while as many posts of one session wait as may.
+  var readsOn: Bool { asks && !parley.isFull }
+
+  /// Returns whether as much of an author waits as may. That is what the bound of all leaves free: so another author always
+  /// finds a place, and one who sends without end has no more than half.
+  private func isHeldBack(_ author: UserID) -> Bool {
+    guard asks, let line = lines[author] else { return false }
+    return line.count >= DoorLimits.linkWaitingMax - awaitedCount - behindCount || parley.isHeldBack(author)
+  }
+
+  private func refuse(_ stanza: Stanza, then: ((Result<Receipt, Problem>) -> Void)? = nil) {
+    if let then { then(.failure(Problem.overloaded)) } else { link?.refuse(stanza, Problem.overloaded) }
   }
 
   // MARK: Posts
 
-  /// Queues a post. Its outcome goes to `then`; without that, `stanza` is answered if the post is refused.
+  /// Queues a post. Its outcome goes to `then`; without that, `stanza` is answered if the post is refused. It is refused at
+  /// once if too much of its author waits.
   func post(
     _ intent: Intent, by author: Party, for stanza: Stanza, behalf: Behalf? = nil,
     then: ((Result<Receipt, Problem>) -> Void)? = nil
   ) {
     guard let link else { return }
+    if isHeldBack(author.id) { return refuse(stanza, then: then) }
     let token = TakenRows.token + 1 + UInt64(postedCount)
-    inFlight.append((stanza: stanza, then: then))
+    inFlight.append(Posted(author: author.id, stanza: stanza, then: then))
+    lines[author.id] = Line(count: (lines[author.id]?.count ?? 0) + 1, last: postedCount)
+    awaitedCount += 1
     postedCount += 1
     let post = Post(author: author, intent: intent, completion: .session(link, token: token), behalf: behalf)
     if !unsent.isEmpty || !parley.submit(post) {
@@ -69,7 +110,22 @@ final class LinkWork {
   /// Whether the outcome of a post is awaited.
   var isPosting: Bool { settledCount < postedCount }
 
-  /// Runs work once all posts so far are done, so that it does not overtake them. Posts that follow do not wait.
+  /// Whether the outcome of a post of this author is awaited.
+  func isPosting(by author: UserID) -> Bool { lines[author] != nil }
+
+  /// Runs the work of an author once all of the author's posts so far are done, so that it does not overtake them. If too
+  /// much of the author waits, `stanza` is refused.
+  func afterPosts(of author: UserID, for stanza: Stanza, _ run: @escaping () -> Void) {
+    guard let line = lines[author] else { return run() }
+    let index = inFlightHead + line.last - settledCount
+    guard inFlight.indices.contains(index), inFlight[index] != nil else { return run() }
+    if isHeldBack(author) { return refuse(stanza) }
+    inFlight[index]?.behind.append(run)
+    lines[author]?.count += 1
+    behindCount += 1
+  }
+
+  /// Runs work once all posts so far are done. Posts that follow do not wait.
   func afterPosts(_ run: @escaping () -> Void) {
     if settledCount == postedCount { return run() }
     waiting.append((postedCount, run))
@@ -92,27 +148,43 @@ final class LinkWork {
   /// Handles the outcome of a post, which the link is delivered. The outcomes of one author come in the order of the posts.
   func settled(_ token: UInt64, _ result: Result<Receipt, Problem>) {
     let index = inFlightHead + Int(token) - Int(TakenRows.token + 1) - settledCount
-    guard index >= inFlightHead, index < inFlight.count, let (stanza, then) = inFlight[index] else { return }
+    guard index >= inFlightHead, index < inFlight.count, let posted = inFlight[index] else { return }
     inFlight[index] = nil
+    awaitedCount -= 1
+    drop(posted.behind.count, andPosts: 1, of: posted.author)
     while inFlightHead < inFlight.count, inFlight[inFlightHead] == nil {
       inFlightHead += 1
       settledCount += 1
     }
     // Also while more keeps coming, as a busy domain's does: what is settled would be kept until it pauses.
-    if inFlightHead == inFlight.count || inFlightHead >= DoorLimits.postsInFlightMax {
+    if inFlightHead == inFlight.count
+      || inFlightHead >= DoorLimits.postsInFlightMax && 2 * inFlightHead >= inFlight.count
+    {
       inFlight.removeFirst(inFlightHead)
       inFlightHead = 0
     }
-    if let then {
+    if let then = posted.then {
       then(result)
     } else if case .failure(let problem) = result {
-      link?.refuse(stanza, problem)
+      link?.refuse(posted.stanza, problem)
     }
-    while let next = waiting.first, next.after <= settledCount {
-      waiting.removeFirst()
-      next.run()
+    for run in posted.behind { run() }
+    // One settled post may be what thousands have waited for, which are removed together.
+    var ready: [() -> Void] = []
+    while ready.count < waiting.count, waiting[ready.count].after <= settledCount {
+      ready.append(waiting[ready.count].run)
     }
+    if !ready.isEmpty { waiting.removeFirst(ready.count) }
+    for run in ready { run() }
     goOn()
+  }
+
+  /// Counts what waits no more of an author.
+  private func drop(_ behind: Int, andPosts posts: Int = 0, of author: UserID) {
+    behindCount -= behind
+    guard let line = lines[author] else { return }
+    let left = line.count - behind - posts
+    lines[author] = left > 0 ? Line(count: left, last: line.last) : nil
   }
 
   // MARK: Sessions
@@ -159,6 +231,11 @@ final class LinkWork {
   /// Ends with the link. Requests are carried out all the same; there is nowhere to answer.
   func end() {
     waiting = []
+    for index in inFlight.indices {
+      guard let posted = inFlight[index], !posted.behind.isEmpty else { continue }
+      drop(posted.behind.count, of: posted.author)
+      inFlight[index]?.behind = []
+    }
     for request in requests.values { request.session?.handle.ended() }
     requests = [:]
     residents.end()

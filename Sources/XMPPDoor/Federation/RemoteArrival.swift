@@ -39,9 +39,9 @@ struct RemoteArrival {
     }
   }
 
-  /// Runs work behind the posts, so that stanzas keep their order.
+  /// Runs work behind the posts of the same sender, so that this user's stanzas keep their order.
   func behindPosts(_ body: @escaping () throws(StanzaError) -> Void) {
-    link.afterPosts {
+    link.work?.afterPosts(of: sender.id, for: stanza) {
       do throws(StanzaError) { try body() } catch { link.refuse(stanza, error) }
     }
   }
@@ -51,14 +51,14 @@ struct RemoteArrival {
     parley.hub.signal(.stanza(relayed), from: nil, party: relayed.from, to: .user(to.bare, resource: to.resource))
   }
 
-  /// Passes a signal on in its place between what the link posts: one user's stanzas to another keep their order (RFC
+  /// Passes a signal on in its place between what its sender posts: one user's stanzas to another keep their order (RFC
   /// 6120 10.1). An IQ that cannot be posted is answered with an error.
   ///
   /// - Parameters:
   ///   - pass: passes it on at once; returns whether it was taken.
   ///   - then: takes the same.
   func inOrder(_ signal: Signal, _ pass: () -> Bool, then: @escaping (Bool) -> Void) {
-    guard let work = link.work, work.isPosting else { return then(pass()) }
+    guard let work = link.work, work.isPosting(by: sender.id) else { return then(pass()) }
     let target = SignalTarget.user(to.bare, resource: to.resource)
     work.post(.signal(signal, to: target), by: sender, for: stanza) { result in
       switch result {

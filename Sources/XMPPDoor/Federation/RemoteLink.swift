@@ -33,9 +33,6 @@ extension RemoteLink {
     work?.post(intent, by: author, for: stanza, behalf: behalf)
   }
 
-  /// Runs work once all posts so far are done, so that nothing overtakes them. Does nothing if the link is gone.
-  func afterPosts(_ run: @escaping () -> Void) { work?.afterPosts(run) }
-
   /// Sends an event to the client elsewhere that it is for (`NodeEvent.recipient`).
   func tell(_ event: NodeEvent) {
     guard let recipient = event.recipient else { return }

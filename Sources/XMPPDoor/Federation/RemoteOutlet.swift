@@ -29,6 +29,8 @@ final class RemoteOutlet: SessionOutlet {
   }
 
   func pause(_ why: ReadingPauses) {
+    // The others of the link do not wait for a user about whose messages a backend is asked (`RemoteRooms`).
+    if why == .posts, work?.readsOn == true { return }
     if pauses.isEmpty { work?.paused() }
     pauses.insert(why)
   }

@@ -12,6 +12,11 @@ enum RemoteRooms {
     guard let address = try? FullJID(arrival.from), let resident = work.residents[address] else {
       return try visit(arrival, work)
     }
+    if work.readsOn, resident.isHeldBack {
+      // Whoever leaves has left, however much waits.
+      guard arrival.stanza.kind == .presence else { throw StanzaError(Problem.overloaded) }
+      if arrival.stanza.presenceType != .unavailable { return }
+    }
     if resident.rooms[arrival.to.bare] == nil, let join = join(arrival) { return try enter(arrival, join, work) }
     resident.received(arrival.stanza)
     work.residents.flushed(resident)

@@ -23,6 +23,8 @@ struct PostsInFlight {
   private var before: UInt64 = 0
 
   var isEmpty: Bool { head == posted.count }
+  /// The number of posts that are under way, and of what waits behind them.
+  var count: Int { posted.count - head + waiting.count }
   /// Whether the session stops reading until there is room.
   var isFull: Bool { posted.count - head >= DoorLimits.postsInFlightMax }
   var hasRoom: Bool { posted.count - head < DoorLimits.postsInFlightMax / 2 }

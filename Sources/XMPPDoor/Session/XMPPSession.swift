@@ -356,6 +356,9 @@ final class XMPPSession {
       && paced.isEmpty
   }
 
+  /// Whether as much of what somebody elsewhere sends to rooms waits as may (`LinkWork`).
+  var isHeldBack: Bool { posts.count >= DoorLimits.linkWaitingMax / 2 || !unsent.isEmpty }
+
   /// Whether the outcome of a post is awaited.
   var isPosting: Bool { !posts.isEmpty }
 

@@ -328,6 +328,91 @@ import XMPP
     try await scripted.end()
   }
 
+  /// While a backend is asked about one person's message, the domain's stream is read on: others' stanzas pass, and so
+  /// many of the same person wait. Nothing is acknowledged before the message is committed.
+  @Test func othersOfADomainDoNotWaitForABackend() async throws {
+    let backend = Backend()
+    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
+    let scripted = try await ScriptedFederation(
+      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
+    let link = try scripted.link("mantua.example")
+    let juliet = try await scripted.user("juliet").address
+    let asked = Party(remote: try #require(BareJID(parsing: "a@mantua.example")), realm: link.realm)
+    let other = Party(remote: try #require(BareJID(parsing: "b@mantua.example")), realm: link.realm)
+    let (heard, note) = AsyncStream<String>.makeStream()
+    let seen = await link.ask { driver -> (refused: Int, isFull: Bool)? in
+      guard let work = driver.work, let stanza = StanzaBytes.stanza({ $0.raw(Array("<presence type='error'/>".utf8)) })
+      else {
+        note.finish()
+        return nil
+      }
+      let draft = MessageDraft(
+        to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
+        key: nil)
+      work.post(.message(draft), by: asked, for: stanza) { _ in note.yield("message") }
+      work.afterPosts(of: asked.id, for: stanza) { note.yield("behind") }
+      // What else the person sends waits, and may be as much as others find free.
+      var refused = 0
+      for _ in 0..<(DoorLimits.linkWaitingMax / 2 - 2 + 10) {
+        work.post(.subscription(.unsubscribed, to: juliet, stanza: nil), by: asked, for: stanza) { result in
+          if case .failure(let problem) = result, problem.code == Problem.overloaded.code { refused += 1 }
+        }
+      }
+      work.afterPosts(of: asked.id, for: stanza) { note.yield("too much") }
+      for _ in 0..<(2 * DoorLimits.postsInFlightMax) {
+        work.post(.subscription(.unsubscribed, to: juliet, stanza: nil), by: other, for: stanza) { _ in }
+      }
+      work.afterPosts(of: other.id, for: stanza) { note.yield("other") }
+      work.afterPosts { note.yield("acknowledged") }
+      return (refused, work.isFull)
+    }
+    #expect(seen?.refused == 10)
+    #expect(seen?.isFull == false)
+    var texts = heard.makeAsyncIterator()
+    #expect(await texts.next() == "other")
+    backend.say.yield(.allow)
+    for text in ["message", "behind", "acknowledged"] { #expect(await texts.next() == text) }
+    #expect(await link.ask { $0.work?.isPosting } == false)
+    #expect(await link.ask { $0.work?.isPosting(by: asked.id) } == false)
+    try await scripted.end()
+  }
+
+  /// The same of somebody in a room here.
+  @Test func othersOfADomainDoNotWaitForAnOccupant() async throws {
+    let backend = Backend()
+    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
+    let scripted = try await ScriptedFederation(
+      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
+    let link = try scripted.link("mantua.example")
+    let juliet = try await scripted.user("juliet").address
+    let address = try #require(FullJID(parsing: "a@mantua.example/x"))
+    let asked = Party(remote: address.bare, realm: link.realm)
+    let seen = await link.ask { driver -> [Bool]? in
+      guard let work = driver.work else { return nil }
+      let draft = MessageDraft(
+        to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
+        key: nil)
+      let resident = work.residents.settle(asked, at: address, by: link)
+      var seen: [Bool] = []
+      resident.post(.message(draft), then: nil)
+      for _ in 0..<DoorLimits.postsInFlightMax {
+        resident.post(.subscription(.unsubscribed, to: juliet, stanza: nil), then: nil)
+      }
+      seen += [work.isFull, resident.isHeldBack]
+      while !resident.isHeldBack, seen.count < DoorLimits.linkWaitingMax {
+        resident.post(.subscription(.unsubscribed, to: juliet, stanza: nil), then: nil)
+        seen.append(work.isFull)
+      }
+      return seen
+    }
+    // From the bound on it is the occupant's stanzas that are refused (`RemoteRooms`), and none before it.
+    #expect(seen?.count == 2 + DoorLimits.linkWaitingMax / 2 - DoorLimits.postsInFlightMax - 1)
+    #expect(seen?.contains(true) == false)
+    backend.say.yield(.allow)
+    while await link.ask({ $0.work?.residents[address]?.isPosting == true }) {}
+    try await scripted.end()
+  }
+
   /// A link that was forgotten meanwhile keeps the outcomes of its posts: another link would take them for those of its own.
   @Test func aForgottenLinkKeepsItsOutcomes() async throws {
     let scripted = try await ScriptedFederation()
