@@ -83,8 +83,8 @@ public enum Limits {
   static let laneWaitingMax = 262_144
   /// Deliveries of such items, over all lanes: a second's on a machine with one core, with little memory, since each item is
   /// for thousands of sessions. Beyond that a room with more than an equal share of them takes no further posts
-  /// (`deliveries-too-fast`), and those who post there wait, as for a room in debt. Exceeded by one post of each room, by what
-  /// a room takes in debt, and by entrances.
+  /// (`deliveries-too-fast`), and those who post there wait, as for a room in debt; an author with more than an equal share
+  /// posts in no large room. Exceeded by one post of each room or author, by what a room takes in debt, and by entrances.
   static let fanOutLoadMax = 262_144
   /// Deliveries into which such items are taken apart between two slices: a millisecond.
   static let laneTakenApartMax = 8_192

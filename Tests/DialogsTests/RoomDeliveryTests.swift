@@ -133,10 +133,10 @@ import Testing
     let load = stage.parley.registries.fanOutLoad
     #expect(load.total == 0)
     // As if the event loops had not come to so many deliveries yet.
-    load.add(Limits.fanOutLoadMax, of: room.dialog)
+    load.add(Limits.fanOutLoadMax, of: room.dialog, by: sessions[3].party.address)
     try await stage.say("one", in: room, by: sessions[1])
     #expect(load.total == Limits.fanOutLoadMax)
-    load.add(1, of: room.dialog)
+    load.add(1, of: room.dialog, by: sessions[3].party.address)
     let refused = try await problem { try await stage.say("two", in: room, by: sessions[1]) }
     #expect(refused?.code == "deliveries-too-fast" && refused?.retryAfter == 1)
     #expect(budget(sessions[1], on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(500))
@@ -146,9 +146,39 @@ import Testing
     try await stage.role(sessions[1].party.name, .none, in: room, by: sessions[0])
     let bound = stage.parley.sending.bound(now: stage.clock.now).map(\.account)
     #expect(bound.contains(.room(room.address)))
-    load.add(-Limits.fanOutLoadMax - 1, of: room.dialog)
+    load.add(-Limits.fanOutLoadMax - 1, of: room.dialog, by: sessions[3].party.address)
     #expect(load.total == 0)
     try await stage.say("three", in: room, by: sessions[2])
+    #expect(load.total == 0)
+  }
+
+  /// One who posts in many rooms waits alone, whoever else is in these rooms.
+  @Test func oneInManyRoomsIsHeldUpAlone() async throws {
+    let stage = try Stage()
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let (hall, others) = try await largeRoom(of: Limits.fanOutMin, on: stage, "hall")
+    let load = stage.parley.registries.fanOutLoad
+    let (flooder, other) = (sessions[1], sessions[2])
+    try await stage.enter(hall, flooder)
+    let each = Limits.fanOutLoadMax / 50
+    for number in 0..<50 { load.add(each, of: DialogID(Int64(1_000 + number)), by: flooder.party.address) }
+    load.add(each + 100, of: room.dialog, by: other.party.address)
+    for place in [room, hall] {
+      let refused = try await problem { try await stage.say("more", in: place, by: flooder) }
+      #expect(refused?.code == "deliveries-too-fast" && refused?.retryAfter == 1)
+    }
+    #expect(
+      budget(flooder, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(500))
+    try await stage.say("calm", in: room, by: other)
+    try await stage.say("calm", in: hall, by: others[1])
+    #expect(others[2].effects().contains(.said("calm", .room)))
+    // It is the author who is listed, and neither of the rooms.
+    let bound = stage.parley.sending.bound(now: stage.clock.now).map(\.account)
+    #expect(bound == [.user(flooder.party)])
+    for number in 0..<50 { load.add(-each, of: DialogID(Int64(1_000 + number)), by: flooder.party.address) }
+    load.add(-each - 100, of: room.dialog, by: other.party.address)
+    #expect(load.total == 0)
+    try await stage.say("again", in: room, by: flooder)
     #expect(load.total == 0)
   }
 

@@ -105,7 +105,7 @@ extension Judge {
     var large = audienceSizes.large(.dialog(scheduled.dialog))
     do {
       if let large {
-        let load = RoomLoad(load: fanOutLoad, room: large.dialog)
+        let load = RoomLoad(load: fanOutLoad, room: large.dialog, author: scheduled.author.address)
         try checkDeliveries(of: scheduled.author, in: large.address, load)
         load.expect(large.count * max(1, scheduled.content.attachments.count))
       }
@@ -138,7 +138,7 @@ extension Judge {
   private func checkDeliveries(of author: Party, in room: BareJID, _ load: RoomLoad) throws(Problem) {
     if sending.isUnlimited(author, in: realms) { return }
     try sending.budget(of: author, from: nil, now: now).take(now: now)
-    try sending.budget(of: SendingAccount.room(room), now: now).checkRoom(isHeldUp: load.isBeyondShare, now: now)
+    try sending.budget(of: SendingAccount.room(room), now: now).checkRoom(isHeldUp: load.isHeldUp, now: now)
   }
 
   /// Sends a scheduled message by the rules of an app's message.

@@ -49,12 +49,12 @@ public final class Lane: Sendable {
     /// The number of recipients.
     let count: Int
     /// Counts the deliveries of a large room while they wait.
-    let load: FanOutLoad?
+    let load: RoomLoad?
     let make: @Sendable (Audiences.Recipient) -> Delivery?
 
     /// Makes the deliveries; called once.
     func deliver(_ take: (any LiveSession, Delivery) -> Void) {
-      load?.add(-count, of: room)
+      load?.add(-count)
       for part in parts {
         for recipient in part.recipients {
           if let delivery = make(recipient) { take(recipient.session, delivery) }

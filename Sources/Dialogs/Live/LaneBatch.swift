@@ -1,3 +1,5 @@
+import Addresses
+
 /// The deliveries of one commit (or one signal), collected per lane: one hop per lane, not one per message.
 struct LaneBatch {
   private var lanes: [(lane: Lane, items: [Lane.Item])] = []
@@ -6,6 +8,8 @@ struct LaneBatch {
   /// The deliveries of fan-outs so far.
   private(set) var fanOutCount = 0
   private let load: FanOutLoad?
+  /// The address of the author of the deliveries that are added to rooms.
+  var author: BareJID?
 
   /// - Parameter load: counts the deliveries of large rooms until they are taken apart.
   init(_ load: FanOutLoad? = nil) { self.load = load }
@@ -38,10 +42,12 @@ struct LaneBatch {
     _ make: @escaping @Sendable (Audiences.Recipient) -> Delivery?
   ) {
     let isLarge = count >= Limits.fanOutMin
+    let roomLoad =
+      isLarge ? load.map { RoomLoad(load: $0, room: room, author: author ?? Parley.nobody.address) } : nil
     for here in recipients.lanes where here.count > 0 {
-      if isLarge { load?.add(here.count, of: room) }
+      roomLoad?.add(here.count)
       let spread = Lane.Spread(
-        room: room, isLarge: isLarge, parts: here.parts, count: here.count, load: isLarge ? load : nil, make: make)
+        room: room, isLarge: isLarge, parts: here.parts, count: here.count, load: roomLoad, make: make)
       add(.many(spread), on: here.lane)
     }
   }

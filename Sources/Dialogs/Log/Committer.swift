@@ -142,9 +142,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     // The further entries of the next settled post, if it is a message with several files.
     var parts = 0
     isSpread = false
-    for item in effects {
+    for (index, item) in effects.enumerated() {
       switch item {
       case .settled(let post, var result):
+        lanes.author = nil
         if let charge = post.charge {
           if result.toldNobody(of: post.intent, isSpread: isSpread) {
             charge.giveBack(now: clock.now)
@@ -173,7 +174,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         }
       case .entry(let entry, let author):
         if case .message(let message) = entry.fact, message.traits.contains(.part) { parts += 1 }
-        if entry.room != nil { isSpread = true }
+        if entry.room != nil {
+          isSpread = true
+          setAuthor(of: index, in: effects, &lanes)
+        }
         announce(entry, except: author, into: &lanes)
       case .arrived(let onlineSession, let contactSnapshot):
         // The groups as the posts before it have left them.
@@ -209,7 +213,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         lanes.send()
         lanes = LaneBatch(registries.fanOutLoad)
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
-      case .room(let effects): tell(effects, into: &lanes)
+      case .room(let effect):
+        setAuthor(of: index, in: effects, &lanes)
+        tell(effect, into: &lanes)
       case .node(let event, let contactSnapshot):
         if event.isForContacts { isSpread = true }
         hub.route(event, contactSnapshot: contactSnapshot, into: &lanes)
@@ -230,6 +236,14 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     }
     lanes.send()
     for body in waiting { body() }
+  }
+
+  /// Notes whose post an effect is of: the next that is settled.
+  private func setAuthor(of index: Int, in effects: [Effect], _ lanes: inout LaneBatch) {
+    if lanes.author != nil { return }
+    for effect in effects[index...] {
+      if case .settled(let post, _) = effect { return lanes.author = post.author.address }
+    }
   }
 
   private func announce(_ entry: Entry, except author: SessionID?, into lanes: inout LaneBatch) {

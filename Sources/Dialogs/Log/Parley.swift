@@ -242,7 +242,7 @@ public final class Parley: Sendable {
       }
       guard let spread = intent.spread, let large = registries.audienceSizes.large(spread.room) else { return post }
       count = large.count * spread.times
-      place = (large.address, RoomLoad(load: registries.fanOutLoad, room: large.dialog))
+      place = (large.address, RoomLoad(load: registries.fanOutLoad, room: large.dialog, author: post.author.address))
     case .node(_, at: .none), .profile: count = hub.contactSnapshot(of: post.author.id)?.subscribers.count ?? 0
     default: return post
     }
@@ -260,7 +260,7 @@ public final class Parley: Sendable {
     guard post.author.realm.isRemote, post.behalf == nil, !sending.isUnlimited(post.author, in: realmTable) else {
       // Only users wait for a room: others than its people would, if a domain or a component did.
       if let room, !isTakenInDebt, case .user = budget.account {
-        budget.wait(for: room.budget, isHeldUp: room.load.isBeyondShare, now: now)
+        budget.wait(for: room.budget, isHeldUp: room.load.isHeldUp, now: now)
       }
       return Post(post, charge: DeliveryCharge(count, to: budget, in: room?.budget, room?.load, now: now))
     }
@@ -270,7 +270,7 @@ public final class Parley: Sendable {
         return Post(post, .refused(error))
       }
     }
-    if let room, !isTakenInDebt { own.wait(for: room.budget, isHeldUp: room.load.isBeyondShare, now: now) }
+    if let room, !isTakenInDebt { own.wait(for: room.budget, isHeldUp: room.load.isHeldUp, now: now) }
     return Post(post, charge: DeliveryCharge(count, to: budget, own, in: room?.budget, room?.load, now: now))
   }
 

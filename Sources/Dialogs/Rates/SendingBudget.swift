@@ -131,7 +131,7 @@ final class DeliveryCharge: Sendable {
 
   /// - Parameters:
   ///   - room: the budget of the room that is posted to; `nil` if the post is not counted there.
-  ///   - load: the load of that room.
+  ///   - load: the load of that room, by the author.
   init(
     _ count: Int, to budgets: SendingBudget..., in room: SendingBudget? = nil, _ load: RoomLoad? = nil, now: Timestamp
   ) {
@@ -142,11 +142,14 @@ final class DeliveryCharge: Sendable {
     owe(count, now)
   }
 
-  /// Refuses the post if its room is too much in debt before it, or has too many deliveries that wait. The post may be judged
-  /// again.
+  /// Refuses the post if its room is too much in debt before it, or if too many deliveries of the room or by the author
+  /// wait. The post may be judged again.
   func checkRoom(now: Timestamp) throws(Problem) {
     if hasChargedRoom.load(ordering: .relaxed) { return }
-    try room?.checkRoom(isHeldUp: load?.isBeyondShare ?? false, now: now)
+    if let room, let author = budgets.last, !room.isUnlimited, load?.isAuthorBeyondShare == true {
+      throw author.refusal(now: now)
+    }
+    try room?.checkRoom(isHeldUp: load?.isRoomBeyondShare ?? false, now: now)
   }
 
   /// Charges the room for a post that it has taken; once, as `giveBack`.
@@ -341,6 +344,19 @@ public final class SendingBudget: Sendable {
       .tooFast, "deliveries-too-fast", "Too much is said in this room at the moment. Wait a little.", retryAfter: wait)
   }
 
+  /// Refuses a post of the account, of which more deliveries wait than an equal share (`FanOutLoad`).
+  func refusal(now: Timestamp) -> Problem {
+    state.withLock { $0.reached = (bound: BoundAccount.Bound.deliveries, at: now) }
+    reports.refused("deliveries")
+    return Self.tooManyDeliveries(wait: 1)
+  }
+
+  private static func tooManyDeliveries(wait: Int) -> Problem {
+    Problem(
+      .tooFast, "deliveries-too-fast", "What you do in large rooms reaches too many at once. Wait a little.",
+      retryAfter: wait)
+  }
+
   /// Returns whether more deliveries were charged than the account may cause by now.
   func owesDeliveries(now: Timestamp) -> Bool {
     !isUnlimited && state.withLock { $0.deliveries.debt(rates.deliveries, now: now) != nil }
@@ -383,9 +399,7 @@ public final class SendingBudget: Sendable {
     if let wait = found.ofDeliveries {
       log?.note(RateLimitStatus(policy: "deliveries", remaining: 0, reset: wait), refused: true)
       reports.refused("deliveries")
-      throw Problem(
-        .tooFast, "deliveries-too-fast", "What you do in large rooms reaches too many at once. Wait a little.",
-        retryAfter: wait)
+      throw Self.tooManyDeliveries(wait: wait)
     }
     if let status = found.status { log?.note(status, refused: found.ofMessages != nil) }
     if let wait = found.ofMessages {
