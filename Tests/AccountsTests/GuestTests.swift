@@ -189,9 +189,21 @@ import Testing
     _ = try await stage.say("May I help you?", from: juliet, to: visitor)
     #expect(try await finds(visitor, juliet))
     #expect(try await !finds(visitor, romeo))
-    _ = try await stage.room("house", by: romeo, .group, with: [(visitor, .member)])
+    let house = try await stage.room("house", by: romeo, .group, with: [(visitor, .member)])
     #expect(try await finds(visitor, romeo))
     #expect(try await !finds(visitor, nurse))
+    // Several together are the same; whoever is on the list of a room without being a member shares nothing.
+    func found() async throws -> Set<UserID> {
+      let users = [romeo, juliet, nurse, visitor].map(\.id)
+      return try await stage.parley.read { try $0.users(users, sharingDialogWith: visitor) }
+    }
+    #expect(try await found() == [romeo.id, juliet.id, visitor.id])
+    try await stage.affiliate(nurse, .outcast, in: house, by: romeo)
+    #expect(try await found() == [romeo.id, juliet.id, visitor.id])
+    try await stage.affiliate(nurse, .member, in: house, by: romeo)
+    #expect(try await found() == [romeo.id, juliet.id, nurse.id, visitor.id])
+    #expect(try await stage.parley.read { try $0.memberships(of: nurse.id, listing: visitor.id) } == [house.dialog])
+    #expect(try await stage.parley.read { try $0.memberships(of: nurse.id, listing: juliet.id) } == [])
     // Who may write to all may find them, and nobody's number or mail address.
     let other = try Stage(guests: policy([.messages]))
     let free = try await guest(other)

@@ -23,6 +23,14 @@ import Testing
     #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(plan)")
   }
 
+  /// The rooms that two users are in are found by one look at the list of each of the first one's rooms.
+  @Test func sharedRoomsAreOnePassOverTheUsersRows() throws {
+    let plan = try plan(.membershipsListing)
+    #expect(plan.contains { $0.hasPrefix("SEARCH m USING PRIMARY KEY (user=?)") }, "\(plan)")
+    #expect(plan.contains { $0.hasPrefix("SEARCH a USING") && $0.hasSuffix("(room=? AND user=?)") }, "\(plan)")
+    #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN") }, "\(plan)")
+  }
+
   /// The query reads in the order of the index, from the end of the previous page.
   @Test func mediaOfADialogAreARangeOfTheirIndex() throws {
     for query in [Query.media, .mediaHeads] {

@@ -22,6 +22,8 @@ public protocol RoomReader {
   /// Returns the rooms that are not destroyed in which the user is a member, with the position behind which they follow
   /// each, and their affiliation, by room number.
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position, affiliation: Affiliation)]
+  /// Returns those of these rooms whose list names another user, by room number, whatever the other one's affiliation.
+  func memberships(of user: UserID, listing other: UserID) throws -> [DialogID]
   /// Returns the number of these rooms.
   func membershipCount(of user: UserID) throws -> Int
   /// Returns the number of those to which this user, or anybody if it is `nil`, has added or invited the user.

@@ -94,6 +94,10 @@ extension Reader {
     }
   }
 
+  func memberships(of user: UserID, listing other: UserID) throws -> [DialogID] {
+    try connection(.membershipsListing, user, other).all { DialogID($0.int(0)) }
+  }
+
   func membershipCount(of user: UserID) throws -> Int {
     try Int(connection(.membershipCount, user).first { $0.int(0) } ?? 0)
   }
@@ -320,6 +324,11 @@ extension Query {
   fileprivate static let memberships = Query(
     """
     SELECT m.dialog, a.since, a.affiliation FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
+    WHERE m.user = ?1 ORDER BY m.dialog
+    """)
+  static let membershipsListing = Query(
+    """
+    SELECT m.dialog FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = ?2
     WHERE m.user = ?1 ORDER BY m.dialog
     """)
   fileprivate static let membershipCount = Query(

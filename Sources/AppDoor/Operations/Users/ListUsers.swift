@@ -76,13 +76,13 @@ enum ListUsers: ServedOperation {
       .compactMap { try? Checks.address(String($0), domain: call.realm.domain) }
     let elsewhere = call.parley.federatedRealm(of: call.realm.id).id
     let findsEverybody = call.parley.findsEverybody(caller.id)
-    let users = try await call.parley.read { reader in
-      try addresses.compactMap { address -> UserView? in
-        guard let user = try reader.user(address, knownTo: caller, elsewhere: elsewhere),
-          try findsEverybody || reader.sharesDialog(caller, with: user.id)
-        else { return nil }
-        return try reader.view(of: user, for: caller)
+    let users = try await call.parley.read { reader -> [UserView] in
+      var found = try addresses.compactMap { try reader.user($0, knownTo: caller, elsewhere: elsewhere) }
+      if !findsEverybody {
+        let shown = try reader.users(found.map(\.id), sharingDialogWith: caller)
+        found = found.filter { shown.contains($0.id) }
       }
+      return try found.map { try reader.view(of: $0, for: caller) }
     }
     return PageBody(items: users.map { call.rendering.user($0) })
   }
