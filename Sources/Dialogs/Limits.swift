@@ -121,6 +121,14 @@ public enum Limits {
   public static let avatarBytesMax = 98_304
   /// Bytes of a subscription request that are stored until it is answered.
   public static let requestBytesMax = 4_096
+  /// Bytes of the requests to one user that wait for an answer, each with its address and `requestOverhead`, as a login reads
+  /// them all: 3,500 short ones, more than anybody answers, or 240 of the largest. Those of contacts do not count. Beyond
+  /// it the domain that has most of these bytes gives up its oldest ones, as if they were withdrawn, until a sixteenth is
+  /// free: one domain keeps no other's from the user. Whoever asked may ask again.
+  public static let requestsBytesMax = 1_048_576
+  static let requestOverhead = 256
+  /// Requests that give way to a new one at a time: some milliseconds in which others wait.
+  static let requestsDroppedAtOnce = 100
 
   // The outbox: what waits for servers elsewhere. At the bounds the author is told `outbox-full`: `resource-constraint`
   // in XMPP, 503 in HTTP. What accepted posts entail may exceed them; at twice the bounds it is not kept.

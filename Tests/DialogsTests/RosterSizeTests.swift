@@ -122,6 +122,77 @@ import Testing
     #expect(try await invites.find(token: new.token)?.state == .used)
   }
 
+  /// The longest stanza of a request that is stored.
+  private let longest = [UInt8](repeating: 120, count: Limits.requestBytesMax)
+
+  private func waiting(for user: Party, in stage: Stage) async throws -> [Contact] {
+    try await stage.parley.read { try $0.ownContacts(of: user.id) }.filter(\.subscription.pendingIn)
+  }
+
+  /// Stores requests with the longest stanzas, the oldest first, as many as may wait.
+  private func storeRequests(
+    to user: Party, _ contacts: [(String, Subscription)], then address: (Int) -> String, in stage: Stage
+  ) async throws -> [BareJID] {
+    var stored: [Contact] = []
+    func add(_ address: String, _ subscription: Subscription) throws {
+      stored.append(
+        Contact(
+          owner: user.id, address: try BareJID(address), peer: nil, subscription: subscription, request: longest,
+          version: Position(Int64(stored.count + 1))))
+    }
+    for (address, subscription) in contacts { try add(address, subscription) }
+    while stored.reduce(0, { $0 + $1.requestBytes }) <= Limits.requestsBytesMax {
+      try add(address(stored.count), .nonePendingIn)
+    }
+    stored.removeLast()
+    try await stage.parley.work { [stored] writer in
+      for contact in stored { try writer.put(contact) }
+    }
+    return stored.map(\.address)
+  }
+
+  /// Whoever floods a user with requests loses their own, and neither those of others nor those of contacts.
+  @Test func theDomainWithMostRequestsGivesWay() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let honest: [(String, Subscription)] = [
+      ("a@home.example", .nonePendingIn), ("friend@flood.example", .toPendingIn),
+    ]
+    let stored = try await storeRequests(to: romeo, honest, then: { "f\($0)@flood.example" }, in: stage)
+    #expect(try await waiting(for: romeo, in: stage).count == stored.count)
+    let session = try await stage.session(romeo, "orchard")
+    _ = session.taken()
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: longest), by: juliet)
+    let left = try await waiting(for: romeo, in: stage)
+    let addresses = Set(left.map(\.address))
+    #expect(addresses.contains(juliet.address) && addresses.isSuperset(of: stored[..<2]))
+    // A sixteenth is free: so the next ones find a place.
+    let bytes = left.reduce(0) { $0 + $1.requestBytes }
+    #expect(bytes <= Limits.requestsBytesMax - Limits.requestsBytesMax / 16)
+    let gone = stored.filter { !addresses.contains($0) }
+    #expect(gone.count == stored.count + 1 - left.count && gone.count < 20)
+    #expect(gone == Array(stored[2..<(2 + gone.count)]))
+    // The user's clients learn that they are withdrawn, and of the new one.
+    #expect(session.taken().count == gone.count + 1)
+    let nurse = try await stage.user("nurse")
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: nil), by: nurse)
+    #expect(try await waiting(for: romeo, in: stage).count == left.count + 1)
+    // An answer makes room.
+    try await stage.parley.post(.subscription(.subscribed, to: juliet.address, stanza: nil), by: romeo)
+    #expect(try await waiting(for: romeo, in: stage).count == left.count)
+  }
+
+  /// Among many domains with as many requests each, the oldest gives way.
+  @Test func theOldestOfManyDomainsGivesWay() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let stored = try await storeRequests(to: romeo, [], then: { "f@flood-\(100 + $0).example" }, in: stage)
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: longest), by: juliet)
+    let left = Set(try await waiting(for: romeo, in: stage).map(\.address))
+    let gone = stored.filter { !left.contains($0) }
+    #expect(left.contains(juliet.address) && !gone.isEmpty && gone == Array(stored[..<gone.count]))
+  }
+
   /// Requests are made by others: they leave the room for contacts as it is.
   @Test func requestsDoNotCount() {
     let contact = Contact(

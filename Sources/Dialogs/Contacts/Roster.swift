@@ -119,6 +119,10 @@ extension Judge {
     let change = change.at(position)
     let contact = change.contact
     let isGone = change.removed || contact.subscription.isBlank
+    if let known = requestBytes[owner.id] {
+      let former = try writer.ownContact(of: owner.id, contact.address)?.requestBytes ?? 0
+      requestBytes[owner.id] = known - former + (isGone ? 0 : contact.requestBytes)
+    }
     var size = try rosterSizes[owner.id]?.replacing(
       writer.ownContact(of: owner.id, contact.address), by: isGone ? nil : contact)
     if isGone {
@@ -251,6 +255,9 @@ extension Judge {
       contact.subscription = outcome.state
       if act == .subscribe && outcome.state.pendingIn {
         contact.request = stanza.flatMap { $0.count <= Limits.requestBytesMax ? $0 : nil } ?? []
+        if contact.requestBytes > 0 {
+          for request in try requestsGivingWay(to: contact) { try withdraw(request, to: owner) }
+        }
       } else if !outcome.state.pendingIn {
         contact.request = nil
       }
@@ -266,6 +273,14 @@ extension Judge {
       // The owner's presence is sent to the approved contact, also if the approval had been given before.
       if reply == .subscribed { try showPresence(of: owner, to: sender.address, before: false, after: true) }
     }
+  }
+
+  /// Ends a request as if its sender had withdrawn it. The sender is not notified, and may ask again.
+  private mutating func withdraw(_ request: Contact, to owner: Party) throws {
+    var contact = request
+    contact.subscription = request.subscription.receiving(.unsubscribe).state
+    contact.request = nil
+    try record(ContactChange(contact: contact, push: false, act: .unsubscribe), of: owner, by: nil)
   }
 
   /// Requests or accepts a contact from an app: one step for what XMPP does in two.

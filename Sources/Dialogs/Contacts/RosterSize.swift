@@ -38,7 +38,55 @@ extension Contact {
   }
 }
 
+extension Contact {
+  /// The bytes that the contact counts as a request which waits for an answer; 0 if it is none, or in the roster.
+  var requestBytes: Int {
+    guard subscription.pendingIn, !subscription.isInRoster else { return 0 }
+    return Limits.requestOverhead + address.description.utf8.count + (request?.count ?? 0)
+  }
+}
+
 extension Judge {
+  /// The requests of one domain that wait, the newest first.
+  private struct DomainRequests {
+    var bytes = 0
+    var requests: [Contact] = []
+
+    /// Returns whether another domain's give way first: those with more bytes, or the oldest.
+    func staysBefore(_ other: DomainRequests) -> Bool {
+      if bytes != other.bytes { return bytes < other.bytes }
+      return (requests.last?.version ?? .end) > (other.requests.last?.version ?? .end)
+    }
+  }
+
+  /// Returns the requests that give way to a new one, as a user has too many that wait for an answer
+  /// (`Limits.requestsBytesMax`).
+  mutating func requestsGivingWay(to new: Contact) throws -> [Contact] {
+    let known = try requestBytes[new.owner] ?? writer.ownContacts(of: new.owner).reduce(0) { $0 + $1.requestBytes }
+    requestBytes[new.owner] = known
+    var excess = known + new.requestBytes - Limits.requestsBytesMax
+    if excess <= 0 { return [] }
+    excess += Limits.requestsBytesMax / 16
+    var domains: [String: DomainRequests] = [:]
+    for request in try writer.ownContacts(of: new.owner).sorted(by: { $0.version > $1.version })
+    where request.requestBytes > 0 && request.address != new.address {
+      domains[request.address.domain, default: DomainRequests()].bytes += request.requestBytes
+      domains[request.address.domain, default: DomainRequests()].requests.append(request)
+    }
+    domains[new.address.domain]?.bytes += new.requestBytes
+    var leaving: [Contact] = []
+    while excess > 0, leaving.count < Limits.requestsDroppedAtOnce,
+      let domain = domains.max(by: { $0.value.staysBefore($1.value) })?.key,
+      let oldest = domains[domain]?.requests.popLast()
+    {
+      domains[domain]?.bytes -= oldest.requestBytes
+      if domains[domain]?.requests.isEmpty == true { domains[domain] = nil }
+      excess -= oldest.requestBytes
+      leaving.append(oldest)
+    }
+    return leaving
+  }
+
   /// Returns the size of a roster, which is read once and then kept.
   mutating func rosterSize(of owner: UserID) throws -> RosterSize {
     if let known = rosterSizes[owner] { return known }

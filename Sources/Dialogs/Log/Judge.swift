@@ -49,6 +49,8 @@ struct Judge {
   var forwardedReports = ForwardedReportCounts()
   private var blocks: [UserID: BlockList] = [:]
   var rosterSizes: [UserID: RosterSize] = [:]
+  /// The bytes of the requests to users that wait for an answer (`Contact.requestBytes`).
+  var requestBytes: [UserID: Int] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
   private var dirty: [DialogState] = []
@@ -191,6 +193,7 @@ struct Judge {
     users = [:]
     blocks = [:]
     rosterSizes = [:]
+    requestBytes = [:]
     preferences = [:]
     dialogs = [:]
     dirty = []
@@ -212,6 +215,7 @@ struct Judge {
     if users.count > Limits.cachedUsersMax { users = [:] }
     if blocks.count > Limits.cachedUsersMax { blocks = [:] }
     if rosterSizes.count > Limits.cachedUsersMax { rosterSizes = [:] }
+    if requestBytes.count > Limits.cachedUsersMax { requestBytes = [:] }
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()
