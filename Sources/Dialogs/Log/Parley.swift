@@ -298,7 +298,7 @@ public final class Parley: Sendable {
   public var asksBeforeMessages: Bool { beforeSend != nil }
 
   /// Returns whether so much of an author waits for the backend that no further post of the author is queued.
-  public func isHeldBack(_ author: UserID) -> Bool { beforeSend?.isFull(for: author) ?? false }
+  public func isAtWaitingBound(_ author: UserID) -> Bool { beforeSend?.isFull(for: author) ?? false }
 
   public var isFull: Bool { inbox.isFull }
   /// The server's life, which whoever runs it sets.

@@ -76,9 +76,9 @@ final class LinkWork {
 
   /// Returns whether as much of an author waits as may. That is what the bound of all leaves free: so another author always
   /// finds a place, and one who sends without end has no more than half.
-  private func isHeldBack(_ author: UserID) -> Bool {
+  private func isAtWaitingBound(_ author: UserID) -> Bool {
     guard asks, let line = lines[author] else { return false }
-    return line.count >= DoorLimits.linkWaitingMax - awaitedCount - behindCount || parley.isHeldBack(author)
+    return line.count >= DoorLimits.linkWaitingMax - awaitedCount - behindCount || parley.isAtWaitingBound(author)
   }
 
   private func refuse(_ stanza: Stanza, then: ((Result<Receipt, Problem>) -> Void)? = nil) {
@@ -94,7 +94,7 @@ final class LinkWork {
     then: ((Result<Receipt, Problem>) -> Void)? = nil
   ) {
     guard let link else { return }
-    if isHeldBack(author.id) { return refuse(stanza, then: then) }
+    if isAtWaitingBound(author.id) { return refuse(stanza, then: then) }
     let token = TakenRows.token + 1 + UInt64(postedCount)
     inFlight.append(Posted(author: author.id, stanza: stanza, then: then))
     lines[author.id] = Line(count: (lines[author.id]?.count ?? 0) + 1, last: postedCount)
@@ -119,7 +119,7 @@ final class LinkWork {
     guard let line = lines[author] else { return run() }
     let index = inFlightHead + line.last - settledCount
     guard inFlight.indices.contains(index), inFlight[index] != nil else { return run() }
-    if isHeldBack(author) { return refuse(stanza) }
+    if isAtWaitingBound(author) { return refuse(stanza) }
     inFlight[index]?.behind.append(run)
     lines[author]?.count += 1
     behindCount += 1

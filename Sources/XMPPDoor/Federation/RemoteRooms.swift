@@ -12,7 +12,7 @@ enum RemoteRooms {
     guard let address = try? FullJID(arrival.from), let resident = work.residents[address] else {
       return try visit(arrival, work)
     }
-    if work.readsOn, resident.isHeldBack {
+    if work.readsOn, !work.isFull, resident.isAtWaitingBound {
       // Whoever leaves has left, however much waits.
       guard arrival.stanza.kind == .presence else { throw StanzaError(Problem.overloaded) }
       if arrival.stanza.presenceType != .unavailable { return }
@@ -33,7 +33,11 @@ enum RemoteRooms {
           RemoteInbound.answer(arrival, arrival.to.local == nil ? .rooms : .room, as: party)
         }
       }
-    case .message: if stanza.messageType == .error { return }
+    case .message:
+      if stanza.messageType == .error { return }
+      if work.readsOn, !work.isFull, arrival.parley.isAtWaitingBound(arrival.sender.id) {
+        throw StanzaError(Problem.overloaded)
+      }
     case .presence:
       switch stanza.presenceType {
       case .available:

@@ -357,7 +357,7 @@ final class XMPPSession {
   }
 
   /// Whether as much of what somebody elsewhere sends to rooms waits as may (`LinkWork`).
-  var isHeldBack: Bool { posts.count >= DoorLimits.linkWaitingMax / 2 || !unsent.isEmpty }
+  var isAtWaitingBound: Bool { posts.count >= DoorLimits.linkWaitingMax / 2 || !unsent.isEmpty }
 
   /// Whether the outcome of a post is awaited.
   var isPosting: Bool { !posts.isEmpty }

@@ -340,11 +340,11 @@ import XMPP
     let asked = Party(remote: try #require(BareJID(parsing: "a@mantua.example")), realm: link.realm)
     let other = Party(remote: try #require(BareJID(parsing: "b@mantua.example")), realm: link.realm)
     let (heard, note) = AsyncStream<String>.makeStream()
-    let seen = await link.ask { driver -> (refused: Int, isFull: Bool)? in
+    let seen = await link.ask { driver -> String in
       guard let work = driver.work, let stanza = StanzaBytes.stanza({ $0.raw(Array("<presence type='error'/>".utf8)) })
       else {
         note.finish()
-        return nil
+        return "no work"
       }
       let draft = MessageDraft(
         to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
@@ -364,10 +364,9 @@ import XMPP
       }
       work.afterPosts(of: other.id, for: stanza) { note.yield("other") }
       work.afterPosts { note.yield("acknowledged") }
-      return (refused, work.isFull)
+      return "\(refused) refused, full: \(work.isFull)"
     }
-    #expect(seen?.refused == 10)
-    #expect(seen?.isFull == false)
+    #expect(seen == "10 refused, full: false")
     var texts = heard.makeAsyncIterator()
     #expect(await texts.next() == "other")
     backend.say.yield(.allow)
@@ -398,8 +397,8 @@ import XMPP
       for _ in 0..<DoorLimits.postsInFlightMax {
         resident.post(.subscription(.unsubscribed, to: juliet, stanza: nil), then: nil)
       }
-      seen += [work.isFull, resident.isHeldBack]
-      while !resident.isHeldBack, seen.count < DoorLimits.linkWaitingMax {
+      seen += [work.isFull, resident.isAtWaitingBound]
+      while !resident.isAtWaitingBound, seen.count < DoorLimits.linkWaitingMax {
         resident.post(.subscription(.unsubscribed, to: juliet, stanza: nil), then: nil)
         seen.append(work.isFull)
       }
