@@ -7,12 +7,12 @@ import Synchronization
 /// make. Then all of it would wait in memory, and a message to any large room behind it. So there is a bound of all that
 /// waits, `Limits.fanOutLoadMax`, and beyond it no author and no room has more of it than an equal share. An author who has
 /// posts in no large room, and a room that has takes no post, until the lanes have come to these deliveries; whoever posts
-/// there is read more slowly. Authors and rooms for which nothing waits post and are posted to as always, so those who flood
-/// a hundred rooms hold up only these.
+/// there is read more slowly. An author of whom nothing waits may post, and a room for which nothing waits takes posts, so
+/// those who flood a hundred rooms hold up only these.
 ///
 /// There are as many shares as authors or as rooms, whichever are fewer: so one author has no more by posting in many
-/// rooms, and no room by having many authors, and neither makes the share of others smaller. What waits is bounded either
-/// way, as all authors together have no more than the bound, or all rooms.
+/// rooms, and no room by having many authors, and neither makes the share of others smaller. What waits is bounded in both
+/// cases: all authors together have no more than the bound, or all rooms have.
 final class FanOutLoad: Sendable {
   private struct Origin: Hashable {
     let room: DialogID

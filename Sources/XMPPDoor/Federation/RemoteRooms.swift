@@ -13,7 +13,7 @@ enum RemoteRooms {
       return try visit(arrival, work)
     }
     if work.readsOn, !work.isFull, resident.isAtWaitingBound {
-      // Whoever leaves has left, however much waits.
+      // An exit is handled however much waits: the others would see an occupant who is gone.
       guard arrival.stanza.kind == .presence else { throw StanzaError(Problem.overloaded) }
       if arrival.stanza.presenceType != .unavailable { return }
     }
