@@ -109,7 +109,13 @@ struct Audiences {
     }
 
     func sessions(of user: UserID) -> [SessionID] {
-      lanes.flatMap { lane in lane.recipients.lazy.filter { $0.user == user }.map(\.session.id) }
+      var found: [SessionID] = []
+      for lane in lanes {
+        for part in lane.parts {
+          for recipient in part.recipients where recipient.user == user { found.append(recipient.session.id) }
+        }
+      }
+      return found
     }
   }
 
