@@ -271,6 +271,33 @@ import Testing
     #expect(load.total == 0)
   }
 
+  /// What a large room is sent is counted for the author of the post that it belongs to: the next that is settled.
+  @Test func whatIsNotTakenApartIsOfItsAuthor() {
+    let (loop, notes, load) = (Loop(), Notes(), FanOutLoad(bound: 10))
+    let lane = loop.lane()
+    var hearing = Audiences.RecipientSet()
+    for number: UInt64 in 1...100 {
+      let session = Listener(number, lane, notes)
+      hearing.put(Audiences.Recipient(session: session, user: session.party.id, seesAddresses: false))
+    }
+    let authors = (1...3).map { BareJID(parsing: "p\($0)@localhost") ?? .nowhere }
+    let effects: [Effect] = authors.prefix(2).map { author in
+      let party = Party(id: UserID(1), realm: RealmID(1), address: author)
+      return .settled(Post(author: party, intent: .endTyping, completion: .none), .failure(.storage))
+    }
+    var batch = LaneBatch(load)
+    batch.effects = effects[...]
+    batch.spread(DialogID(1), to: hearing, of: hearing.count) { _ in nil }
+    #expect(load.total == 100 && authors.map { load.isBeyondShare($0) } == [true, false, false])
+    batch.postEnded()
+    batch.effects = effects[1...]
+    batch.spread(DialogID(1), to: hearing, of: hearing.count) { _ in nil }
+    #expect(load.total == 200 && authors.map { load.isBeyondShare($0) } == [true, true, false])
+    batch.send()
+    loop.run()
+    #expect(load.total == 0)
+  }
+
   /// Whatever arrives, and however large it is: nothing is lost, and nothing overtakes what is for the same session.
   @Test func eachSessionHasItsOwnInOrder() {
     var generator = Seeded(38)

@@ -79,11 +79,18 @@ final class FanOutLoad: Sendable {
   }
 }
 
-/// The part of the load that one author has in one room.
-struct RoomLoad: Sendable {
-  let load: FanOutLoad
-  let room: DialogID
-  let author: BareJID
+/// The part of the load that one author has in one room. It is an object, as it is part of each item of a lane, which small
+/// rooms and private dialogs have, too.
+final class RoomLoad: Sendable {
+  private let load: FanOutLoad
+  private let room: DialogID
+  private let author: BareJID
+
+  init(load: FanOutLoad, room: DialogID, author: BareJID) {
+    self.load = load
+    self.room = room
+    self.author = author
+  }
 
   var isRoomBeyondShare: Bool { load.isBeyondShare(room) }
   var isAuthorBeyondShare: Bool { load.isBeyondShare(author) }

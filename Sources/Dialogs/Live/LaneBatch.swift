@@ -8,8 +8,10 @@ struct LaneBatch {
   /// The deliveries of fan-outs so far.
   private(set) var fanOutCount = 0
   private let load: FanOutLoad?
-  /// The address of the author of the deliveries that are added to rooms.
-  var author: BareJID?
+  /// The effects of the commit from the one whose deliveries are being added: the next post that is settled is their post.
+  var effects: ArraySlice<Effect> = []
+  /// The address of the author of that post, once a large room has needed it: small rooms do not pay for the search.
+  private var author: BareJID?
 
   /// - Parameter load: counts the deliveries of large rooms until they are taken apart.
   init(_ load: FanOutLoad? = nil) { self.load = load }
@@ -42,14 +44,32 @@ struct LaneBatch {
     _ make: @escaping @Sendable (Audiences.Recipient) -> Delivery?
   ) {
     let isLarge = count >= Limits.fanOutMin
-    let roomLoad =
-      isLarge ? load.map { RoomLoad(load: $0, room: room, author: author ?? Parley.nobody.address) } : nil
+    var roomLoad: RoomLoad?
+    if isLarge, let load { roomLoad = RoomLoad(load: load, room: room, author: findAuthor()) }
     for here in recipients.lanes where here.count > 0 {
       roomLoad?.add(here.count)
       let spread = Lane.Spread(
         room: room, isLarge: isLarge, parts: here.parts, count: here.count, load: roomLoad, make: make)
       add(.many(spread), on: here.lane)
     }
+  }
+
+  /// Ends the deliveries of a post.
+  mutating func postEnded() {
+    effects = []
+    author = nil
+  }
+
+  private mutating func findAuthor() -> BareJID {
+    if let author { return author }
+    var found = Parley.nobody.address
+    for effect in effects {
+      guard case .settled(let post, _) = effect else { continue }
+      found = post.author.address
+      break
+    }
+    author = found
+    return found
   }
 
   consuming func send() {

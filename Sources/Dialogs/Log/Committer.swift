@@ -145,7 +145,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     for (index, item) in effects.enumerated() {
       switch item {
       case .settled(let post, var result):
-        lanes.author = nil
+        lanes.postEnded()
         if let charge = post.charge {
           if result.toldNobody(of: post.intent, isSpread: isSpread) {
             charge.giveBack(now: clock.now)
@@ -176,7 +176,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         if case .message(let message) = entry.fact, message.traits.contains(.part) { parts += 1 }
         if entry.room != nil {
           isSpread = true
-          setAuthor(of: index, in: effects, &lanes)
+          lanes.effects = effects[index...]
         }
         announce(entry, except: author, into: &lanes)
       case .arrived(let onlineSession, let contactSnapshot):
@@ -214,7 +214,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         lanes = LaneBatch(registries.fanOutLoad)
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
       case .room(let effect):
-        setAuthor(of: index, in: effects, &lanes)
+        lanes.effects = effects[index...]
         tell(effect, into: &lanes)
       case .node(let event, let contactSnapshot):
         if event.isForContacts { isSpread = true }
@@ -236,14 +236,6 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     }
     lanes.send()
     for body in waiting { body() }
-  }
-
-  /// Notes whose post an effect is of: the next that is settled.
-  private func setAuthor(of index: Int, in effects: [Effect], _ lanes: inout LaneBatch) {
-    if lanes.author != nil { return }
-    for effect in effects[index...] {
-      if case .settled(let post, _) = effect { return lanes.author = post.author.address }
-    }
   }
 
   private func announce(_ entry: Entry, except author: SessionID?, into lanes: inout LaneBatch) {
