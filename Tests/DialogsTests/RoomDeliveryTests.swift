@@ -406,6 +406,30 @@ import Testing
     #expect(heard() == 9)
   }
 
+  /// As for what is sent at once, it is the author beyond a share who waits and is listed, and not the room.
+  @Test func aScheduledMessageWaitsForTheShareOfItsAuthor() async throws {
+    let stage = try Stage()
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let owner = sessions[0].party
+    let scheduled = ScheduledMessages(stage.parley)
+    let draft = ScheduleDraft(
+      dialog: room.dialog, due: Timestamp(milliseconds: stage.clock.now.milliseconds + 1_000),
+      content: Content(kind: .text, text: "later"), replyTo: nil, mentions: [],
+      key: RepeatKey(rule: .app, id: "1", bodyHash: 1))
+    try await scheduled.post(.schedule(draft), by: owner)
+    func heard() -> Int { sessions[99].effects().count { $0 == .said("later", .room) } }
+    let load = stage.parley.registries.fanOutLoad
+    load.add(Limits.fanOutLoadMax + 1, of: DialogID(1_000), by: owner.address)
+    stage.clock.set(stage.clock.now.milliseconds + 1_000)
+    _ = await scheduled.sendDue()
+    #expect(heard() == 0)
+    #expect(stage.parley.sending.bound(now: stage.clock.now).map(\.account) == [.user(owner)])
+    load.add(-Limits.fanOutLoadMax - 1, of: DialogID(1_000), by: owner.address)
+    stage.clock.set(stage.clock.now.milliseconds + 1_000)
+    _ = await scheduled.sendDue()
+    #expect(heard() == 1 && load.total == 0)
+  }
+
   @Test func aSmallRoomIsNotCharged() async throws {
     let stage = try Stage(sending: slow)
     let (room, sessions) = try await largeRoom(of: Limits.fanOutMin - 1, on: stage)

@@ -137,8 +137,9 @@ extension Judge {
   /// Refuses a message to a large room while its author or the room owes deliveries: many messages may be due at once.
   private func checkDeliveries(of author: Party, in room: BareJID, _ load: RoomLoad) throws(Problem) {
     if sending.isUnlimited(author, in: realms) { return }
-    try sending.budget(of: author, from: nil, now: now).take(now: now)
-    try sending.budget(of: SendingAccount.room(room), now: now).checkRoom(isHeldUp: load.isHeldUp, now: now)
+    let own = sending.budget(of: author, from: nil, now: now)
+    try own.take(now: now)
+    try sending.budget(of: SendingAccount.room(room), now: now).checkRoom(load, by: own, now: now)
   }
 
   /// Sends a scheduled message by the rules of an app's message.

@@ -146,10 +146,7 @@ final class DeliveryCharge: Sendable {
   /// wait. The post may be judged again.
   func checkRoom(now: Timestamp) throws(Problem) {
     if hasChargedRoom.load(ordering: .relaxed) { return }
-    if let room, let author = budgets.last, !room.isUnlimited, load?.isAuthorBeyondShare == true {
-      throw author.refusal(now: now)
-    }
-    try room?.checkRoom(isHeldUp: load?.isRoomBeyondShare ?? false, now: now)
+    if let room, let author = budgets.last { try room.checkRoom(load, by: author, now: now) }
   }
 
   /// Charges the room for a post that it has taken; once, as `giveBack`.
@@ -329,9 +326,12 @@ public final class SendingBudget: Sendable {
     state.withLock { $0.waitsUntil = end }
   }
 
-  /// Refuses a post to the room whose budget it is if the room is in debt for more than `Limits.sendingRoomDebtMax`, or held up.
-  func checkRoom(isHeldUp: Bool = false, now: Timestamp) throws(Problem) {
+  /// Refuses a post to the room whose budget it is if the room is in debt for more than `Limits.sendingRoomDebtMax`, or if more
+  /// deliveries of the room or by the author wait than an equal share.
+  func checkRoom(_ load: RoomLoad?, by author: SendingBudget, now: Timestamp) throws(Problem) {
     if isUnlimited { return }
+    if load?.isAuthorBeyondShare == true { throw author.refusal(now: now) }
+    let isHeldUp = load?.isRoomBeyondShare ?? false
     let wait: Int? = state.withLock { state in
       let debt = state.deliveries.debt(rates.deliveries, now: now) ?? Duration.zero
       guard isHeldUp || debt > Limits.sendingRoomDebtMax else { return nil }
@@ -344,8 +344,8 @@ public final class SendingBudget: Sendable {
       .tooFast, "deliveries-too-fast", "Too much is said in this room at the moment. Wait a little.", retryAfter: wait)
   }
 
-  /// Refuses a post of the account, of which more deliveries wait than an equal share (`FanOutLoad`).
-  func refusal(now: Timestamp) -> Problem {
+  /// Notes and returns the refusal of a post by the account, of which more deliveries wait than an equal share (`FanOutLoad`).
+  private func refusal(now: Timestamp) -> Problem {
     state.withLock { $0.reached = (bound: BoundAccount.Bound.deliveries, at: now) }
     reports.refused("deliveries")
     return Self.tooManyDeliveries(wait: 1)
