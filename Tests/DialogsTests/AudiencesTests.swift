@@ -120,7 +120,8 @@ import Testing
         come(100_000 + number)
       } else {
         let gone = present.remove(at: Int.random(in: 0..<present.count, using: &generator))
-        #expect(hearing.remove(SessionID(UInt64(gone)))?.session.id.number == UInt64(gone))
+        let removed = hearing.remove(SessionID(UInt64(gone)))
+        #expect(removed?.session.id.number == UInt64(gone))
       }
       check(new: 1)
     }
