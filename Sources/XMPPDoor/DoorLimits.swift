@@ -37,9 +37,9 @@ enum DoorLimits {
   /// The posts of a domain elsewhere, or of a component, that may wait where a backend is asked about messages
   /// (`before_send`): while one author's message waits for the answer, the stanzas of others are read. A domain sends as
   /// many in a second (`Limits.sendingDomainStanzas`), which is the default time for an answer. Stanzas behind the posts, and
-  /// those that are not acknowledged yet, have the same bound. An author has at most as many as are free: half of them if
-  /// alone, which are enough for a bot that writes to a thousand people. The author's next stanza is refused with
-  /// `resource-constraint`; at the bound of all the stream is not read.
+  /// those that are not acknowledged yet, have the same bound, and an occupant of rooms here has half of it. At it the
+  /// stream is not read. No author is refused instead: all occupants of a room elsewhere have one address, and whatever one
+  /// of them has caused to wait would be refused to all.
   static let linkWaitingMax = 2_048
   /// The store reads of one session that may run at once; at the bound its socket is not read. A page of an archive is
   /// a quarter of a megabyte, and one read of the socket can hold hundreds of requests for pages.

@@ -93,11 +93,6 @@ final class BeforeSendQueue: Sendable {
     return true
   }
 
-  /// Returns whether the posts of an author that wait have as many bytes as they may.
-  func isFull(for author: UserID) -> Bool {
-    state.withLock { ($0.lines[author]?.bytes ?? 0) >= authorBytesMax }
-  }
-
   /// Returns the bytes that a post takes while it waits. The request to the hook has a copy of what the author wrote.
   private static func bytes(of post: Post, isAsked: Bool) -> Int {
     Limits.beforeSendPostBytes + post.intent.byteCount * (isAsked ? 2 : 1)

@@ -297,9 +297,6 @@ public final class Parley: Sendable {
   /// Whether a backend checks messages before they are committed.
   public var asksBeforeMessages: Bool { beforeSend != nil }
 
-  /// Returns whether so much of an author waits for the backend that no further post of the author is queued.
-  public func isAtWaitingBound(_ author: UserID) -> Bool { beforeSend?.isFull(for: author) ?? false }
-
   public var isFull: Bool { inbox.isFull }
   /// The server's life, which whoever runs it sets.
   public var phase: ServerPhase { phaseCell.load(ordering: .relaxed) }

@@ -69,32 +69,22 @@ final class LinkWork {
   }
 
   /// Whether one author may have to wait for much longer than the others, for the before-send hook. Then the link is read
-  /// on, and what waits of each author is bounded.
+  /// on until much more waits.
   private var asks: Bool { parley.asksBeforeMessages }
-  /// Whether the link is read on while as many posts of one session wait as may.
-  var readsOn: Bool { asks && !parley.isFull }
 
-  /// Returns whether as much of an author waits as may. That is what the bound of all leaves free: so another author always
-  /// finds a place, and one who sends without end has no more than half.
-  private func isAtWaitingBound(_ author: UserID) -> Bool {
-    guard asks, let line = lines[author] else { return false }
-    return line.count >= DoorLimits.linkWaitingMax - awaitedCount - behindCount || parley.isAtWaitingBound(author)
-  }
-
-  private func refuse(_ stanza: Stanza, then: ((Result<Receipt, Problem>) -> Void)? = nil) {
-    if let then { then(.failure(Problem.overloaded)) } else { link?.refuse(stanza, Problem.overloaded) }
+  /// Returns whether the link is read on although a session has as many posts under way as a client's may.
+  func readsOn(for session: XMPPSession) -> Bool {
+    asks && !parley.isFull && !session.hasTooMuchWaiting
   }
 
   // MARK: Posts
 
-  /// Queues a post. Its outcome goes to `then`; without that, `stanza` is answered if the post is refused. It is refused at
-  /// once if too much of its author waits.
+  /// Queues a post. Its outcome goes to `then`; without that, `stanza` is answered if the post is refused.
   func post(
     _ intent: Intent, by author: Party, for stanza: Stanza, behalf: Behalf? = nil,
     then: ((Result<Receipt, Problem>) -> Void)? = nil
   ) {
     guard let link else { return }
-    if isAtWaitingBound(author.id) { return refuse(stanza, then: then) }
     let token = TakenRows.token + 1 + UInt64(postedCount)
     inFlight.append(Posted(author: author.id, stanza: stanza, then: then))
     lines[author.id] = Line(count: (lines[author.id]?.count ?? 0) + 1, last: postedCount)
@@ -113,13 +103,11 @@ final class LinkWork {
   /// Whether the outcome of a post of this author is awaited.
   func isPosting(by author: UserID) -> Bool { lines[author] != nil }
 
-  /// Runs the work of an author once all of the author's posts so far are done, so that it does not overtake them. If too
-  /// much of the author waits, `stanza` is refused.
-  func afterPosts(of author: UserID, for stanza: Stanza, _ run: @escaping () -> Void) {
+  /// Runs the work of an author once all of the author's posts so far are done, so that it does not overtake them.
+  func afterPosts(of author: UserID, _ run: @escaping () -> Void) {
     guard let line = lines[author] else { return run() }
     let index = inFlightHead + line.last - settledCount
     guard inFlight.indices.contains(index), inFlight[index] != nil else { return run() }
-    if isAtWaitingBound(author) { return refuse(stanza) }
     inFlight[index]?.behind.append(run)
     lines[author]?.count += 1
     behindCount += 1

@@ -41,7 +41,7 @@ struct RemoteArrival {
 
   /// Runs work behind the posts of the same sender, so that this user's stanzas keep their order.
   func behindPosts(_ body: @escaping () throws(StanzaError) -> Void) {
-    link.work?.afterPosts(of: sender.id, for: stanza) {
+    link.work?.afterPosts(of: sender.id) {
       do throws(StanzaError) { try body() } catch { link.refuse(stanza, error) }
     }
   }

@@ -29,8 +29,8 @@ final class RemoteOutlet: SessionOutlet {
   }
 
   func pause(_ why: ReadingPauses) {
-    // The others of the link do not wait for a user about whose messages a backend is asked (`RemoteRooms`).
-    if why == .posts, work?.readsOn == true { return }
+    // The others of the link do not wait for a user about whose messages a backend is asked.
+    if why == .posts, let session, work?.readsOn(for: session) == true { return }
     if pauses.isEmpty { work?.paused() }
     pauses.insert(why)
   }

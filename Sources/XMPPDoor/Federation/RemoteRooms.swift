@@ -12,11 +12,6 @@ enum RemoteRooms {
     guard let address = try? FullJID(arrival.from), let resident = work.residents[address] else {
       return try visit(arrival, work)
     }
-    if work.readsOn, !work.isFull, resident.isAtWaitingBound {
-      // An exit is handled however much waits: the others would see an occupant who is gone.
-      guard arrival.stanza.kind == .presence else { throw StanzaError(Problem.overloaded) }
-      if arrival.stanza.presenceType != .unavailable { return }
-    }
     if resident.rooms[arrival.to.bare] == nil, let join = join(arrival) { return try enter(arrival, join, work) }
     resident.received(arrival.stanza)
     work.residents.flushed(resident)
@@ -33,11 +28,7 @@ enum RemoteRooms {
           RemoteInbound.answer(arrival, arrival.to.local == nil ? .rooms : .room, as: party)
         }
       }
-    case .message:
-      if stanza.messageType == .error { return }
-      if work.readsOn, !work.isFull, arrival.parley.isAtWaitingBound(arrival.sender.id) {
-        throw StanzaError(Problem.overloaded)
-      }
+    case .message: if stanza.messageType == .error { return }
     case .presence:
       switch stanza.presenceType {
       case .available:

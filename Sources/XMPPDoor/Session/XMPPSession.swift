@@ -356,8 +356,8 @@ final class XMPPSession {
       && paced.isEmpty
   }
 
-  /// Whether as much of what somebody elsewhere sends to rooms waits as may (`LinkWork`).
-  var isAtWaitingBound: Bool { posts.count >= DoorLimits.linkWaitingMax / 2 || !unsent.isEmpty }
+  /// Whether so much of what somebody elsewhere sends to rooms waits that the link is not read (`LinkWork`).
+  var hasTooMuchWaiting: Bool { posts.count >= DoorLimits.linkWaitingMax / 2 || !unsent.isEmpty }
 
   /// Whether the outcome of a post is awaited.
   var isPosting: Bool { !posts.isEmpty }
