@@ -10,7 +10,7 @@ final class LinkWork {
   private let parley: Parley
   private let loop: any EventLoop
   /// Is called when there may be room again.
-  private let goOn: () -> Void
+  private let readOn: () -> Void
 
   private struct Posted {
     let author: UserID
@@ -57,7 +57,7 @@ final class LinkWork {
     self.link = link
     parley = link.door.parley
     loop = link.loopContext.loop
-    self.goOn = goOn
+    readOn = goOn
   }
 
   /// Whether the link stops reading until there is room.
@@ -71,6 +71,12 @@ final class LinkWork {
   /// Whether one author may have to wait for much longer than the others, for the before-send hook. Then the link is read
   /// on until much more waits.
   private var asks: Bool { parley.asksBeforeMessages }
+  /// Whether an outcome is handled, with the work behind it. Stanzas that are read meanwhile would overtake this work.
+  private var isSettling = false
+
+  private func goOn() {
+    if !isSettling { readOn() }
+  }
 
   /// Returns whether the link is read on although a session has as many posts under way as a client's may.
   func readsOn(for session: XMPPSession) -> Bool {
@@ -151,6 +157,7 @@ final class LinkWork {
       inFlight.removeFirst(inFlightHead)
       inFlightHead = 0
     }
+    isSettling = true
     if let then = posted.then {
       then(result)
     } else if case .failure(let problem) = result {
@@ -164,6 +171,7 @@ final class LinkWork {
     }
     if !ready.isEmpty { waiting.removeFirst(ready.count) }
     for run in ready { run() }
+    isSettling = false
     goOn()
   }
 

@@ -417,6 +417,33 @@ import XMPP
     try await scripted.end()
   }
 
+  /// What waits behind a post runs before further stanzas are read, which would overtake it.
+  @Test func nothingIsReadBeforeWhatWaitsBehindAPost() async throws {
+    let scripted = try await ScriptedFederation()
+    let link = try scripted.link("mantua.example")
+    let juliet = try await scripted.user("juliet").address
+    let author = Party(remote: try #require(BareJID(parsing: "a@mantua.example")), realm: link.realm)
+    let seen = await link.ask { _ -> [String] in
+      guard let stanza = StanzaBytes.stanza({ $0.raw(Array("<presence type='error'/>".utf8)) }) else { return [] }
+      var seen: [String] = []
+      let work = LinkWork(link) { seen.append("read") }
+      work.post(.subscription(.unsubscribed, to: juliet, stanza: nil), by: author, for: stanza) { _ in
+        seen.append("posted")
+      }
+      for name in ["first", "second"] {
+        work.afterPosts(of: author.id) {
+          work.paused()
+          work.unpaused()
+          seen.append(name)
+        }
+      }
+      work.settled(TakenRows.token + 1, .failure(Problem.overloaded))
+      return seen
+    }
+    #expect(seen == ["posted", "first", "second", "read"])
+    try await scripted.end()
+  }
+
   /// A link that was forgotten meanwhile keeps the outcomes of its posts: another link would take them for those of its own.
   @Test func aForgottenLinkKeepsItsOutcomes() async throws {
     let scripted = try await ScriptedFederation()
