@@ -320,7 +320,7 @@ final class LinkDriver {
       work?.afterPosts { self.report(returned, stanza, on: handle) }
     } else {
       if !takes(stanza) { RemoteInbound.received(stanza, from: link) }
-      work?.afterPosts { handle.run { $0.handled() } }
+      work?.afterAll { handle.run { $0.handled() } }
     }
     if work?.isFull == true { setPaused(true) }
     flushSoon()

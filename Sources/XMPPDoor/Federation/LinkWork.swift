@@ -36,6 +36,12 @@ final class LinkWork {
   private var behindCount = 0
   /// The work that waits until so many posts are settled.
   private var waiting: [(after: Int, run: () -> Void)] = []
+  /// The acknowledgements that wait until so many posts of sessions are done.
+  private var acknowledging: [(after: Int, run: () -> Void)] = []
+  /// The number of posts of sessions that have begun, the number up to which all are done, and those done behind it.
+  private var heldCount = 0
+  private var releasedThrough = 0
+  private var released: Set<Int> = []
   private var postedCount = 0
   /// The number of posts before `inFlightHead`: they and all before them are settled.
   private var settledCount = 0
@@ -64,8 +70,8 @@ final class LinkWork {
   var isFull: Bool {
     let posts = asks ? DoorLimits.linkWaitingMax : DoorLimits.postsInFlightMax
     let turns = asks ? DoorLimits.linkWaitingMax : DoorLimits.waitingTurnsMax
-    return awaitedCount >= posts || behindCount >= turns || waiting.count >= turns || !unsent.isEmpty
-      || requests.count + identifying >= DoorLimits.waitingTurnsMax || pausedCount > 0
+    return awaitedCount >= posts || behindCount >= turns || waiting.count + acknowledging.count >= turns
+      || !unsent.isEmpty || requests.count + identifying >= DoorLimits.waitingTurnsMax || pausedCount > 0
   }
 
   /// Whether one author may have to wait for much longer than the others, for the before-send hook. Then the link is read
@@ -123,6 +129,32 @@ final class LinkWork {
   func afterPosts(_ run: @escaping () -> Void) {
     if settledCount == postedCount { return run() }
     waiting.append((postedCount, run))
+  }
+
+  /// Runs work once all posts so far are done, and those of sessions for the stanzas so far: an acknowledgement says that
+  /// they are stored (XEP-0198).
+  func afterAll(_ run: @escaping () -> Void) {
+    afterPosts { [self] in
+      if releasedThrough == heldCount { return run() }
+      acknowledging.append((heldCount, run))
+    }
+  }
+
+  /// Returns the number of a post of a session, for which acknowledgements wait until `release`.
+  func hold() -> Int {
+    heldCount += 1
+    return heldCount
+  }
+
+  /// Notes that a post of a session is done; they are done in any order.
+  func release(_ number: Int) {
+    released.insert(number)
+    while released.remove(releasedThrough + 1) != nil { releasedThrough += 1 }
+    let ready = acknowledging.prefix { $0.after <= releasedThrough }
+    guard !ready.isEmpty else { return }
+    acknowledging.removeFirst(ready.count)
+    for next in ready { next.run() }
+    goOn()
   }
 
   private func submitWhenRoom() {
@@ -227,6 +259,7 @@ final class LinkWork {
   /// Ends with the link. Requests are carried out all the same; there is nowhere to answer.
   func end() {
     waiting = []
+    acknowledging = []
     for index in inFlight.indices {
       guard let posted = inFlight[index], !posted.behind.isEmpty else { continue }
       drop(posted.behind.count, of: posted.author)

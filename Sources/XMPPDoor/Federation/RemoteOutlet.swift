@@ -7,6 +7,8 @@ final class RemoteOutlet: SessionOutlet {
   private(set) var session: XMPPSession?
   private weak var work: LinkWork?
   private var pauses: ReadingPauses = []
+  /// The posts of the session for which acknowledgements wait (`LinkWork.hold`).
+  private var held: Set<Int> = []
   private var link: (any RemoteLink)? { work?.link }
 
   init(_ session: XMPPSession, _ work: LinkWork) {
@@ -41,12 +43,32 @@ final class RemoteOutlet: SessionOutlet {
     if pauses.isEmpty { work?.unpaused() }
   }
 
+  func posting() -> (() -> Void)? {
+    guard let work, session?.impersonated == nil else { return nil }
+    let number = work.hold()
+    held.insert(number)
+    return { [weak self] in
+      if self?.held.remove(number) != nil { self?.work?.release(number) }
+    }
+  }
+
+  /// Forgets the posts of a session that has ended: it is not delivered their outcomes.
+  private func releaseAll() {
+    let numbers = held
+    held = []
+    for number in numbers { work?.release(number) }
+  }
+
   /// Ends the session alone, not the link.
-  func fail(_ error: StreamError) { session?.end(isLost: true) }
+  func fail(_ error: StreamError) {
+    session?.end(isLost: true)
+    releaseAll()
+  }
 
   /// Lets the session go.
   func close() {
     session = nil
+    releaseAll()
     if !pauses.isEmpty { work?.unpaused() }
     pauses = []
   }

@@ -13,8 +13,15 @@ protocol SessionOutlet: AnyObject {
   /// Stops reading from the other side, until each reason is gone.
   func pause(_ why: ReadingPauses)
   func unpause(_ why: ReadingPauses)
+  /// Notes that the stanza just received is posted. Returns what is to be run after its outcome; `nil` where the session
+  /// itself counts what it has handled (XEP-0198).
+  func posting() -> (() -> Void)?
   /// Ends the stream.
   func fail(_ error: StreamError)
+}
+
+extension SessionOutlet {
+  func posting() -> (() -> Void)? { nil }
 }
 
 /// The reasons for which a connection or link is not read.

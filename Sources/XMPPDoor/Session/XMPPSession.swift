@@ -299,8 +299,17 @@ final class XMPPSession {
   /// which counts as handled once it is committed.
   func post(_ intent: Intent, numbered: Bool = false, then: ((Result<Receipt, Problem>) -> Void)?) {
     let number: UInt64? = numbered && management.isEnabled ? management.inbound.began() : nil
-    guard posts.hasWaiting else { return post(intent, number: number, then: then) }
-    posts.waitToPost { [self] in post(intent, number: number, then: then) }
+    let outcome: ((Result<Receipt, Problem>) -> Void)?
+    if numbered, let posted = outlet?.posting() {
+      outcome = { result in
+        then?(result)
+        posted()
+      }
+    } else {
+      outcome = then
+    }
+    guard posts.hasWaiting else { return post(intent, number: number, then: outcome) }
+    posts.waitToPost { [self] in post(intent, number: number, then: outcome) }
     if posts.isWaitingFull { outlet?.pause(.posts) }
   }
 

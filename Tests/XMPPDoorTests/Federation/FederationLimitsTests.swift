@@ -379,7 +379,7 @@ import XMPP
     try await scripted.end()
   }
 
-  /// The same of somebody in a room here.
+  /// The same of somebody in a room here, whose messages are not acknowledged before they are committed either.
   @Test func othersOfADomainDoNotWaitForAnOccupant() async throws {
     let backend = Backend()
     let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
@@ -389,6 +389,7 @@ import XMPP
     let juliet = try await scripted.user("juliet").address
     let address = try #require(FullJID(parsing: "a@mantua.example/x"))
     let asked = Party(remote: address.bare, realm: link.realm)
+    let (heard, note) = AsyncStream<String>.makeStream()
     let seen = await link.ask { driver -> [Bool]? in
       guard let work = driver.work else { return nil }
       let draft = MessageDraft(
@@ -396,7 +397,8 @@ import XMPP
         key: nil)
       let resident = work.residents.settle(asked, at: address, by: link)
       var seen: [Bool] = []
-      resident.post(.message(draft), then: nil)
+      resident.post(.message(draft), numbered: true) { _ in note.yield("message") }
+      work.afterAll { note.yield("acknowledged") }
       for _ in 0..<DoorLimits.postsInFlightMax {
         resident.post(.subscription(.unsubscribed, to: juliet, stanza: nil), then: nil)
       }
@@ -412,8 +414,37 @@ import XMPP
     #expect(seen?.dropLast().contains(true) == false)
     #expect(seen?.last == true)
     backend.say.yield(.allow)
+    var texts = heard.makeAsyncIterator()
+    for text in ["message", "acknowledged"] { #expect(await texts.next() == text) }
     while await link.ask({ $0.work?.residents[address]?.isPosting == true }) {}
     #expect(await link.ask { $0.work?.isFull } == false)
+    try await scripted.end()
+  }
+
+  /// The post of an occupant who is gone meanwhile does not hold up acknowledgements.
+  @Test func acknowledgementsDoNotWaitForAnOccupantWhoIsGone() async throws {
+    let backend = Backend()
+    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
+    let scripted = try await ScriptedFederation(
+      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
+    let link = try scripted.link("mantua.example")
+    let juliet = try await scripted.user("juliet").address
+    let address = try #require(FullJID(parsing: "a@mantua.example/x"))
+    let asked = Party(remote: address.bare, realm: link.realm)
+    let seen = await link.ask { driver -> [String] in
+      guard let work = driver.work else { return [] }
+      let draft = MessageDraft(
+        to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
+        key: nil)
+      var seen: [String] = []
+      work.residents.settle(asked, at: address, by: link).post(.message(draft), numbered: true, then: nil)
+      work.afterAll { seen.append("acknowledged") }
+      seen.append("gone")
+      work.residents.end()
+      return seen
+    }
+    #expect(seen == ["gone", "acknowledged"])
+    backend.say.yield(.allow)
     try await scripted.end()
   }
 
