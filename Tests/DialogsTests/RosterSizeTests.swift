@@ -193,6 +193,23 @@ import Testing
     #expect(left.contains(juliet.address) && !gone.isEmpty && gone == Array(stored[..<gone.count]))
   }
 
+  /// What gives way leaves no more behind than removed contacts do, whether or not the user changes the roster.
+  @Test func requestsThatGaveWayAreDeleted() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    _ = try await storeRequests(to: romeo, [], then: { "f\($0)@flood.example" }, in: stage)
+    let removed = try (0..<(2 * Limits.removedContactsMax)).map { try address($0) }
+    try await stage.parley.work { writer in
+      for address in removed {
+        let contact = Contact(owner: romeo.id, address: address, peer: nil, subscription: .none, version: .zero)
+        try writer.remove(contact, version: Position(1))
+      }
+    }
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: longest), by: juliet)
+    let left = try await stage.parley.read { try $0.removedContactCount(of: romeo.id) }
+    #expect(left > 0 && left <= Limits.removedContactsMax + Limits.requestsDroppedAtOnce)
+  }
+
   /// Requests are made by others: they leave the room for contacts as it is.
   @Test func requestsDoNotCount() {
     let contact = Contact(

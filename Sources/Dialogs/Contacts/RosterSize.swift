@@ -66,6 +66,8 @@ extension Judge {
     requestBytes[new.owner] = known
     var excess = known + new.requestBytes - Limits.requestsBytesMax
     if excess <= 0 { return [] }
+    // Those that give way are removed items, whose number is bounded where the size is known (`deleteRemoved`).
+    _ = try rosterSize(of: new.owner)
     excess += Limits.requestsBytesMax / 16
     var domains: [String: DomainRequests] = [:]
     for request in try writer.ownContacts(of: new.owner).sorted(by: { $0.version > $1.version })
