@@ -316,12 +316,13 @@ final class LinkDriver {
     heardAt = .now()
     metrics.federationStanzas.add(StanzaFlow(stanza.kind))
     self.handle(.used)
-    if let returned = ReturnedMessage(stanza, in: link.realm) {
-      work?.afterPosts { self.report(returned, stanza, on: handle) }
-    } else {
-      if !takes(stanza) { RemoteInbound.received(stanza, from: link) }
-      work?.afterAll { handle.run { $0.handled() } }
+    if let work, let returned = ReturnedMessage(stanza, in: link.realm) {
+      let held = work.hold()
+      work.afterPosts(of: returned.sender.id) { self.report(returned, stanza, held) }
+    } else if !takes(stanza) {
+      RemoteInbound.received(stanza, from: link)
     }
+    work?.afterAll { handle.run { $0.handled() } }
     if work?.isFull == true { setPaused(true) }
     flushSoon()
   }
@@ -338,13 +339,16 @@ final class LinkDriver {
   }
 
   /// Reports that a message was returned. What was never in the outbox is passed on like any other error.
-  private func report(_ returned: ReturnedMessage, _ stanza: Stanza, on handle: FederationStreamHandle) {
+  ///
+  /// - Parameter held: The number by which acknowledgements wait for it (`LinkWork.hold`).
+  private func report(_ returned: ReturnedMessage, _ stanza: Stanza, _ held: Int) {
     let link = link
     let completion = Post.Completion.callback { result in
       link.lane.run {
         let isKnown = if case .success(let receipt) = result { !receipt.isRepeat } else { false }
         if !isKnown { RemoteInbound.received(stanza, from: link) }
-        handle.run { $0.handled() }
+        // Passing it on may have been a post of the link.
+        link.work?.afterPosts { link.work?.release(held) }
       }
     }
     parley.submitSurely(Post(author: returned.sender, intent: .outbox(returned.report), completion: completion))

@@ -448,6 +448,29 @@ import XMPP
     try await scripted.end()
   }
 
+  /// That a message was returned is stored before the stanza that says so is acknowledged.
+  @Test func aReturnedMessageIsAcknowledgedWhenItIsReported() async throws {
+    let scripted = try await ScriptedFederation()
+    let link = try scripted.link("mantua.example")
+    let peer = await ScriptedStream.open(link)
+    let juliet = try await scripted.user("juliet").address
+    let text =
+      "<message type='error' id='1' from='a@mantua.example' to='\(juliet)'><error type='cancel'>"
+      + "<item-not-found xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></message>"
+    let (heard, note) = AsyncStream<String>.makeStream()
+    await link.ask { driver in
+      guard let work = driver.work, let stanza = StanzaBytes.stanza({ $0.raw(Array(text.utf8)) }),
+        ReturnedMessage(stanza, in: link.realm) != nil
+      else { return note.finish() }
+      driver.received(stanza, on: peer.handle)
+      work.afterAll { note.yield("acknowledged") }
+      note.yield("read")
+    }
+    var texts = heard.makeAsyncIterator()
+    for text in ["read", "acknowledged"] { #expect(await texts.next() == text) }
+    try await scripted.end()
+  }
+
   /// What waits behind a post runs before further stanzas are read, which would overtake it.
   @Test func nothingIsReadBeforeWhatWaitsBehindAPost() async throws {
     let scripted = try await ScriptedFederation()
