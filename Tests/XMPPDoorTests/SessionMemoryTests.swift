@@ -101,6 +101,13 @@ import XMPP
       connection.perform(.authenticated(user, nil))
       connection.flush()
       let now = NIODeadline.now()
+      // As much as one share is sent between two ticks.
+      client.heldBytes = 20_000
+      for shares in [0, 2] {
+        connection.write { $0.buffer.writeRepeatingByte(0x20, count: Self.share / 2) }
+        connection.flush()
+        #expect(unread.bytes == shares * Self.share)
+      }
       for (bytes, shares) in [(Self.share - 1, 0), (20_000, 2), (0, 0), (200_000, 0)] {
         client.heldBytes = bytes
         connection.tick(now)

@@ -25,6 +25,8 @@ final class XMPPConnection: SessionOutlet {
   private var hasTLS: Bool
   /// The memory of the output that a logged-in client does not read, and its owner: the user, from the login on.
   private var unread: MemoryBound.Holder?
+  /// The bytes that were sent since unread output was last counted.
+  private var sentUncounted = 0
   private var owner: String
   /// The bytes that the transport held at the last look, and the time since which it has not written them.
   private var (waiting, waitingSince) = (0, NIODeadline?.none)
@@ -316,11 +318,12 @@ final class XMPPConnection: SessionOutlet {
     memory.hold(bytes)
   }
 
-  /// Counts what waits for a logged-in client, from when it does not read until it has read nearly everything. At a tick it counts as
-  /// well where the transport takes more still.
-  private func countUnread(atTick: Bool = false) {
+  /// Counts what waits for a logged-in client, from when it does not read until it has read nearly everything. It counts as well where
+  /// the transport takes more still, at each tick and after each `MemoryBound.shareBytes` that were sent.
+  private func countUnread(isExact: Bool = false) {
+    sentUncounted = 0
     guard !isOver, hasEndedLogin, let transport,
-      !isWritable || atTick && transport.heldBytes >= MemoryBound.shareBytes
+      !isWritable || isExact && transport.heldBytes >= MemoryBound.shareBytes
     else {
       unread?.release()
       return unread = nil
@@ -335,7 +338,7 @@ final class XMPPConnection: SessionOutlet {
   /// Closes the connection of a client that does not read, for others. Its session can be resumed.
   private func giveUnreadUp() {
     // The client may have read since the tick that has counted it.
-    if unread != nil { countUnread(atTick: true) }
+    if unread != nil { countUnread(isExact: true) }
     if unread != nil { drop() }
   }
 
@@ -701,10 +704,12 @@ final class XMPPConnection: SessionOutlet {
     }
     guard let writer = writer.take() else { return }
     if writer.buffer.readableBytes > 0 {
+      sentUncounted += writer.buffer.readableBytes
       transport.send(writer.buffer, ends: ends)
       ends.removeAll(keepingCapacity: true)
     }
     loopContext.give(consume writer)
+    if sentUncounted >= MemoryBound.shareBytes { countUnread(isExact: true) }
   }
 
   func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }
@@ -751,7 +756,7 @@ final class XMPPConnection: SessionOutlet {
     noteReading(now)
     flush()
     countMemory()
-    countUnread(atTick: true)
+    countUnread(isExact: true)
     transport?.tick(now)
   }
 
