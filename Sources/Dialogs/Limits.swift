@@ -74,9 +74,13 @@ public enum Limits {
   /// Sessions from which on deliveries to all of them are a fan-out: charged to the author if it is a room's, and made in
   /// slices. The stanzas that one user may send make fewer than 13,000 deliveries a second in a room with fewer.
   static let fanOutMin = 64
-  /// Deliveries of fan-outs between which a lane serves others: a millisecond, or a few over TLS. As many of smaller rooms
-  /// are made at once, of those that come together.
+  /// The deliveries of fan-outs and the time between which a lane serves others, whichever are less. A delivery takes 3 us where a
+  /// session gets several at once, and 20 us where each is a system call, or more over TLS: a number alone would let others wait for
+  /// 5 ms at each of two lanes. As many deliveries of smaller rooms are made at once, of those that come together. The lane looks
+  /// at the clock after each `laneStep` deliveries.
   static let laneSlice = 256
+  static let laneSliceTime: Duration = .microseconds(500)
+  static let laneStep = 32
   /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. What
   /// goes to rooms beyond that waits as one item for all sessions of a room. Other deliveries, such as presences for a user's
   /// contacts, are made at once, while others wait. A stop makes all that wait first, in a second, or three over TLS.
@@ -86,8 +90,9 @@ public enum Limits {
   /// (`deliveries-too-fast`), and those who post there wait, as for a room in debt; an author with more than an equal share
   /// posts in no large room. Exceeded by one post of each room or author, by what a room takes in debt, and by entrances.
   static let fanOutLoadMax = 262_144
-  /// Deliveries into which such items are taken apart between two slices: a millisecond.
-  static let laneTakenApartMax = 8_192
+  /// Deliveries into which such items are taken apart at each step: a tenth of a millisecond, and that of one item more. They are more
+  /// than a step delivers, so that a session gets several at once when much waits.
+  static let laneTakenApartMax = 256
   /// Bytes of messages and other content of one user that are stored in a day, without files: a million messages, of which
   /// the row alone counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC)
   /// ends, and at twice the bound also what a user must be able to do all the same (`StoredContent`).

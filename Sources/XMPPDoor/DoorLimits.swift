@@ -10,7 +10,7 @@ enum DoorLimits {
   /// The time for which an event loop does nothing of a fan-out between two slices of it (`Limits.laneSlice`), unless
   /// others keep it busy for longer: long enough that the other work of the moment does not take up all of it, and a
   /// tenth of the time of a slice.
-  static let fanOutPause: TimeAmount = .microseconds(100)
+  static let fanOutPause: TimeAmount = .microseconds(50)
   /// The time from our closing tag to the client's; then the connection is closed.
   static let closing: TimeAmount = .seconds(5)
   /// The time for which a session goes on after its client has closed the stream, until what the client has sent is done; then

@@ -11,6 +11,12 @@ import Testing
     private let executed = Mutex<[@Sendable () -> Void]>([])
     private let paused = Mutex<[@Sendable () -> Void]>([])
 
+    private let clock = Mutex(ContinuousClock.now)
+    private let passing: Duration
+
+    /// - Parameter passing: The time that passes after each look at the clock.
+    init(passing: Duration = .zero) { self.passing = passing }
+
     var pauses: Int { paused.withLock { $0.count } }
 
     func lane(
@@ -19,7 +25,13 @@ import Testing
       Lane(
         schedule: { [self] body in executed.withLock { $0.append(body) } },
         pause: { [self] body in paused.withLock { $0.append(body) } },
-        waitingMax: waitingMax, takenApartMax: takenApartMax)
+        waitingMax: waitingMax, takenApartMax: takenApartMax
+      ) { [self] in
+        clock.withLock { now in
+          defer { now += passing }
+          return now
+        }
+      }
     }
 
     func run() { Self.run(executed) }
@@ -152,6 +164,19 @@ import Testing
     for token: UInt64 in 2...5 { spread(token, to: Array(sessions[0..<63])) }
     loop.run()
     #expect(notes.taken().filter { !$0.hasSuffix("written") }.count == 252)
+    #expect(loop.pauses == 0)
+  }
+
+  /// Deliveries that take long make a slice shorter.
+  @Test func aSliceEndsAfterItsTime() {
+    let (loop, notes) = (Loop(passing: Limits.laneSliceTime * 2 / 5), Notes())
+    let lane = loop.lane()
+    let sessions = (1...150).map { Listener($0, lane, notes) }
+    spread(1, to: sessions)
+    loop.run()
+    #expect(notes.taken() == lines(1...96, 1), "three steps, and then the time is over")
+    loop.endPauses()
+    #expect(notes.taken() == lines(97...150, 1))
     #expect(loop.pauses == 0)
   }
 

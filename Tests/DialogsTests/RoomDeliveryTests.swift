@@ -669,7 +669,10 @@ import Testing
     let owner = try await stage.user("owner")
     let room = try await stage.room(by: owner, .open)
     let (pauses, ends) = (Pauses(), Ends())
-    let lane = Lane(schedule: { $0() }, pause: { pauses.add($0) })
+    let lane = Lane(
+      schedule: { $0() }, pause: { pauses.add($0) }, waitingMax: Limits.laneWaitingMax,
+      takenApartMax: Limits.laneTakenApartMax
+    ) { [now = ContinuousClock.now] in now }
     for party in try await stage.crowd(400) {
       let presence = Presence(from: party, resource: "r", availability: .online, time: stage.clock.now)
       let entering = Entering(

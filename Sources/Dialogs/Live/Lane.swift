@@ -7,7 +7,8 @@ import Synchronization
 ///     let lane = Lane { body in loop.execute(body) }
 ///
 /// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, or of many rooms at once, are
-/// delivered in slices (`LaneQueue`). Between two slices the lane does its other work.
+/// delivered in slices (`LaneQueue`), which end after a number of deliveries or a time. Between two slices the lane does its other
+/// work.
 public final class Lane: Sendable {
   /// A delivery, or several.
   enum Item: Sendable {
@@ -74,6 +75,7 @@ public final class Lane: Sendable {
   private let fanOuts: Mutex<FanOuts>
   private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let pause: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private let now: @Sendable () -> ContinuousClock.Instant
 
   /// Creates a lane. `schedule` runs its argument on the lane, soon; `pause` does so after everything that the lane has to
   /// do by then, such as reading sockets.
@@ -82,15 +84,18 @@ public final class Lane: Sendable {
     pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
     self.init(
-      schedule: schedule, pause: pause, waitingMax: Limits.laneWaitingMax, takenApartMax: Limits.laneTakenApartMax)
+      schedule: schedule, pause: pause, waitingMax: Limits.laneWaitingMax, takenApartMax: Limits.laneTakenApartMax
+    ) { .now }
   }
 
   init(
     schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, waitingMax: Int, takenApartMax: Int
+    pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, waitingMax: Int, takenApartMax: Int,
+    now: @escaping @Sendable () -> ContinuousClock.Instant
   ) {
     self.schedule = schedule
     self.pause = pause
+    self.now = now
     fanOuts = Mutex(FanOuts(queue: LaneQueue(waitingMax: waitingMax, takenApartMax: takenApartMax)))
   }
 
@@ -160,16 +165,22 @@ public final class Lane: Sendable {
     for item in items { item.batchEnded() }
   }
 
-  /// Delivers a slice of the fan-outs. The next one follows after a pause.
+  /// Delivers a slice of the fan-outs, step by step. The next one follows after a pause.
   private func serve() {
-    let (items, turns, goesOn): ([Item], [LaneQueue.Turn], Bool) = fanOuts.withLock { fanOuts in
-      let (items, turns) = fanOuts.queue.next(Limits.laneSlice)
-      fanOuts.isServed = !fanOuts.queue.isEmpty
-      return (items, turns, fanOuts.isServed)
-    }
-    deliverNow(items)
-    deliver(turns)
-    if goesOn { pause { self.serve() } }
+    let end = now() + Limits.laneSliceTime
+    var left = Limits.laneSlice
+    repeat {
+      let (items, turns, goesOn): ([Item], [LaneQueue.Turn], Bool) = fanOuts.withLock { fanOuts in
+        let (items, turns) = fanOuts.queue.next(Limits.laneStep)
+        fanOuts.isServed = !fanOuts.queue.isEmpty
+        return (items, turns, fanOuts.isServed)
+      }
+      deliverNow(items)
+      deliver(turns)
+      if !goesOn { return }
+      left -= turns.reduce(items.count) { $0 + 1 + $1.rest.count }
+    } while left > 0 && now() < end
+    pause { self.serve() }
   }
 
   private func deliver(_ turns: [LaneQueue.Turn]) {
