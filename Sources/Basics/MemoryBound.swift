@@ -17,6 +17,9 @@ public final class MemoryBound: Sendable {
     bytes > 1 ? 1 << (Int.bitWidth - (bytes - 1).leadingZeroBitCount) : max(0, bytes)
   }
 
+  /// Returns the most memory of bytes that wait in several buffers, each of which has grown to a power of two.
+  public static func waiting(_ bytes: Int) -> Int { 2 * max(0, bytes) }
+
   /// One holder. It holds nothing any more once it is released or ended, or when nothing refers to it.
   public final class Holder: Sendable {
     private let bound: MemoryBound

@@ -23,7 +23,7 @@ MEMORY = 512 << 20
 LIMITED = ["prlimit", f"--data={MEMORY}"]
 BOUND, SHARE = MEMORY // 8, 16_384
 # The shares of a request beside its body.
-REQUEST = 3
+REQUEST = 5
 # The limit counts the whole stack of each thread, 8 MiB: a machine of many cores must not use it up with threads.
 THREADS = 2
 # The sessions that one user may have, and users enough that all memory for what their sessions do not read is taken.

@@ -332,7 +332,7 @@ final class XMPPConnection: SessionOutlet {
     let holder =
       unread ?? door.parley.options.memory.unread.enter(owner) { loop.execute { me.value.giveUnreadUp() } }
     unread = holder
-    holder.hold(gatheredMemory + MemoryBound.grown(transport.heldBytes))
+    holder.hold(gatheredMemory + MemoryBound.waiting(transport.heldBytes))
   }
 
   /// Closes the connection of a client that does not read, for others. Its session can be resumed.

@@ -291,7 +291,7 @@ class RemoteConnection: ChannelInboundHandler {
       unread
       ?? door.parley.options.memory.unread.enter("\(sending.account)") { loop.execute { me.value.giveUnreadUp() } }
     unread = holder
-    holder.hold((writer?.buffer.capacity ?? 0) + MemoryBound.grown(context.unsentBytes))
+    holder.hold((writer?.buffer.capacity ?? 0) + MemoryBound.waiting(context.unsentBytes))
   }
 
   /// Closes the connection for others. What must arrive is sent when the peer connects again.
