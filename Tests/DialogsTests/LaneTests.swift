@@ -167,17 +167,25 @@ import Testing
     #expect(loop.pauses == 0)
   }
 
-  /// Deliveries that take long make a slice shorter.
+  /// Deliveries that take long make a slice shorter, and then also those that would be made at once.
   @Test func aSliceEndsAfterItsTime() {
     let (loop, notes) = (Loop(passing: Limits.laneSliceTime * 2 / 5), Notes())
     let lane = loop.lane()
-    let sessions = (1...150).map { Listener($0, lane, notes) }
+    let sessions = (1...300).map { Listener($0, lane, notes) }
     spread(1, to: sessions)
     loop.run()
     #expect(notes.taken() == lines(1...96, 1), "three steps, and then the time is over")
-    loop.endPauses()
-    #expect(notes.taken() == lines(97...150, 1))
+    while loop.pauses > 0 { loop.endPauses() }
+    #expect(notes.taken() == lines(97...300, 1))
+    spread(2, to: Array(sessions.prefix(250)))
+    loop.run()
+    #expect(notes.taken() == lines(1...96, 2))
+    while loop.pauses > 0 { loop.endPauses() }
+    #expect(notes.taken() == lines(97...250, 2))
+    spread(3, to: Array(sessions.prefix(Limits.laneStep)))
+    loop.run()
     #expect(loop.pauses == 0)
+    #expect(notes.taken().filter { !$0.hasSuffix("written") }.count == Limits.laneStep)
   }
 
   /// Somebody who comes to thousands of rooms with few in each of them, or goes, reaches as many as in a large one.
@@ -250,7 +258,7 @@ import Testing
   /// One act may make more deliveries than may wait, such as a hundred bans in a large room. They are made in slices, too.
   @Test func moreThanMayWaitIsDeliveredInSlices() {
     let (loop, notes) = (Loop(), Notes())
-    let lane = loop.lane(waitingMax: 1_000, takenApartMax: 600)
+    let lane = loop.lane(waitingMax: 850, takenApartMax: 600)
     let sessions = (1...600).map { Listener($0, lane, notes) }
     let outsider = Listener(1_000, lane, notes)
     for token: UInt64 in 1...10 { spread(token, to: sessions) }
@@ -280,7 +288,7 @@ import Testing
 
   @Test func whatIsNotTakenApartIsCounted() {
     let (loop, notes, load) = (Loop(), Notes(), FanOutLoad())
-    let lane = loop.lane(waitingMax: 1_000, takenApartMax: 600)
+    let lane = loop.lane(waitingMax: 850, takenApartMax: 600)
     let sessions = (1...600).map { Listener($0, lane, notes) }
     for token: UInt64 in 1...4 { spread(token, to: sessions, counting: load) }
     spread(5, to: Array(sessions.prefix(10)), counting: load)

@@ -23,6 +23,13 @@ public final class Lane: Sendable {
       }
     }
 
+    var isFanOut: Bool {
+      switch self {
+      case .one(_, _, let fanOut): fanOut != nil
+      case .many(let spread): spread.isLarge
+      }
+    }
+
     func deliver() {
       switch self {
       case .one(let session, let delivery, _): session.receive(delivery)
@@ -68,6 +75,13 @@ public final class Lane: Sendable {
     var queue: LaneQueue
     /// Whether a slice is being delivered or scheduled.
     var isServed = false
+    /// The time that each of the last deliveries took, on average.
+    var cost: Duration = .zero
+
+    /// Whether so many deliveries are no more than a slice. Those of small rooms and of single sessions have no bound of time.
+    func isSlice(_ count: Int, isFanOut: Bool) -> Bool {
+      count <= Limits.laneSlice && (!isFanOut || count <= Limits.laneStep || cost * count <= Limits.laneSliceTime)
+    }
   }
 
   private let mailbox = Mutex<[Item]>([])
@@ -142,9 +156,17 @@ public final class Lane: Sendable {
       return taken
     }
     // No more than a slice, with nothing before it.
-    var count = 0
-    for item in arrived { count += item.count }
-    if count <= Limits.laneSlice, fanOuts.withLock({ $0.queue.isEmpty }) { return deliverNow(arrived) }
+    var (count, isFanOut) = (0, false)
+    for item in arrived {
+      count += item.count
+      isFanOut = isFanOut || item.isFanOut
+    }
+    if fanOuts.withLock({ $0.queue.isEmpty && $0.isSlice(count, isFanOut: isFanOut) }) {
+      let start = isFanOut && count > Limits.laneStep ? now() : nil
+      deliverNow(arrived)
+      if let start { note(count, since: start) }
+      return
+    }
     let (items, excess, begins): ([Item], [LaneQueue.Turn], Bool) = fanOuts.withLock { fanOuts in
       let items = fanOuts.queue.add(arrived)
       let excess = fanOuts.queue.takeExcess()
@@ -167,20 +189,28 @@ public final class Lane: Sendable {
 
   /// Delivers a slice of the fan-outs, step by step. The next one follows after a pause.
   private func serve() {
-    let end = now() + Limits.laneSliceTime
-    var left = Limits.laneSlice
+    let start = now()
+    var (count, isLast) = (0, false)
     repeat {
-      let (items, turns, goesOn): ([Item], [LaneQueue.Turn], Bool) = fanOuts.withLock { fanOuts in
-        let (items, turns) = fanOuts.queue.next(Limits.laneStep)
+      let most = min(Limits.laneStep, Limits.laneSlice - count)
+      let step: (items: [Item], turns: [LaneQueue.Turn], isLast: Bool) = fanOuts.withLock { fanOuts in
+        let (items, turns) = fanOuts.queue.next(most)
         fanOuts.isServed = !fanOuts.queue.isEmpty
-        return (items, turns, fanOuts.isServed)
+        return (items, turns, !fanOuts.isServed)
       }
-      deliverNow(items)
-      deliver(turns)
-      if !goesOn { return }
-      left -= turns.reduce(items.count) { $0 + 1 + $1.rest.count }
-    } while left > 0 && now() < end
-    pause { self.serve() }
+      deliverNow(step.items)
+      deliver(step.turns)
+      count += step.turns.reduce(step.items.count) { $0 + 1 + $1.rest.count }
+      isLast = step.isLast
+    } while !isLast && count < Limits.laneSlice && now() - start < Limits.laneSliceTime
+    note(count, since: start)
+    if !isLast { pause { self.serve() } }
+  }
+
+  /// Notes what so many deliveries took.
+  private func note(_ count: Int, since start: ContinuousClock.Instant) {
+    let taken = now() - start
+    fanOuts.withLock { $0.cost = taken / max(1, count) }
   }
 
   private func deliver(_ turns: [LaneQueue.Turn]) {

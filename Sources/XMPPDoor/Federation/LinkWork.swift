@@ -127,7 +127,7 @@ final class LinkWork {
 
   /// Runs work once all posts so far are done. Posts that follow do not wait.
   func afterPosts(_ run: @escaping () -> Void) {
-    if settledCount == postedCount { return run() }
+    if !isPosting { return run() }
     waiting.append((postedCount, run))
   }
 
