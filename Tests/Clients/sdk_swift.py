@@ -33,7 +33,7 @@ IMPORTED = "import Foundation\nimport FoundationNetworking\nimport ParleyClient\
 GIVEN = """
 let (me, password, ownToken) = ("juliet", "wherefore-art-thou", "a token")
 let (file, picture) = (URL(fileURLWithPath: "juliet.store"), Data())
-let parley = try! Parley(url: URL(string: "http://localhost:8080")!)
+let parley = try! Parley(url: URL(string: "http://127.0.0.1:8080")!)
 func show(_ what: Any...) {}
 func lines() -> AsyncStream<String> { AsyncStream { $0.finish() } }
 """

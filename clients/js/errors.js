@@ -21,6 +21,10 @@ export class ParleyError extends Error {
   }
 }
 
+/** What an error says, with its causes: what `fetch` of Node says is "fetch failed", and its cause names the address and the reason. */
+export const reason = ({ message, cause, errors = cause ? [cause] : [] }) =>
+  [message, errors.map(reason).join(", ")].filter(Boolean).join(": ");
+
 export const signedOut = () => new ParleyError("signed-out", "Nobody is signed in.");
 export const closed = () => new ParleyError("closed", "The client has been closed.");
 export const aborted = () => new ParleyError("aborted", "The request was aborted.");

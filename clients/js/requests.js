@@ -1,4 +1,4 @@
-import { ParleyError, aborted, signedOut } from "./errors.js";
+import { ParleyError, aborted, reason, signedOut } from "./errors.js";
 
 const encoder = encodeURIComponent;
 /** The bytes of a body that add a millisecond to the time of its request: a slow network takes long to carry them. */
@@ -78,7 +78,7 @@ export class Requests {
       [response, value] = await Promise.race([ended, answered()]);
     } catch (error) {
       if (signal?.aborted) throw aborted();
-      throw new ParleyError("network", `No answer to ${method} ${url.split("?")[0]}: ${error.message}`, {}, error);
+      throw new ParleyError("network", `No answer to ${method} ${url.split("?")[0]}: ${reason(error)}`, {}, error);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", end);

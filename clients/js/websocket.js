@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import http from "node:http";
 import https from "node:https";
+import { reason } from "./errors.js";
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const FRAME_MAX = 1 << 20;
@@ -46,7 +47,7 @@ export class WebSocket {
       this.end(1006, `The server answered ${response.statusCode}.`);
     });
     request.on("timeout", () => request.destroy(new Error("timeout")));
-    request.on("error", (error) => this.end(1006, error.message));
+    request.on("error", (error) => this.end(1006, reason(error)));
     request.end();
   }
 

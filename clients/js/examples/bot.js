@@ -1,8 +1,8 @@
-// A bot that answers. Run it: BOT_URL=http://localhost:8080 BOT_PASSWORD=... node bot.js
+// A bot that answers. Run it: BOT_URL=http://127.0.0.1:8080 BOT_NAME=bot BOT_PASSWORD=... node bot.js
 import { FileStorage, Parley } from "parley-client";
 
 const parley = new Parley({
-  url: process.env.BOT_URL ?? "http://localhost:8080",
+  url: process.env.BOT_URL ?? "http://127.0.0.1:8080",
   storage: new FileStorage(process.env.BOT_FILE ?? "bot.store"), // the login, the place in the log, unsent answers
 });
 parley.on("error", (error) => console.error(error.message));

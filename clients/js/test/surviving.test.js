@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
@@ -68,6 +69,15 @@ test("after an absence the unread numbers are right without a request, in howeve
   const right = () => counts().every((each, i) => each === (i ? 2 : 1)) && benvolio.totalUnread >= 139;
   if (!right()) await benvolio.next("dialogs", right);
   assert.deepEqual(asked, []);
+});
+
+test("an error of the network has its cause: where nobody listens, that the connection was refused", async () => {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  const { message } = await refuses(client({ url: `http://127.0.0.1:${port}` }).info(), "network", { temporary: true });
+  assert.equal(message, `No answer to GET http://127.0.0.1:${port}/v1/info: fetch failed: connect ECONNREFUSED 127.0.0.1:${port}`);
 });
 
 test("lost answers to a refresh of the tokens: the login goes on", async () => {

@@ -2,7 +2,7 @@
 import { FileStorage, Parley, Storage } from "parley-client";
 
 const storage: Storage = new FileStorage("juliet.store");
-export const parley = new Parley({ url: "http://localhost:8080", storage });
+export const parley = new Parley({ url: "http://127.0.0.1:8080", storage });
 // @ts-expect-error: there is no page whose address would be the default
 new Parley({ storage });
 

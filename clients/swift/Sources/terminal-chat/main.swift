@@ -1,10 +1,10 @@
 // A chat with one person in a terminal. Run it:
-// CHAT_URL=http://localhost:8080 CHAT_USER=juliet CHAT_PASSWORD=... swift run terminal-chat romeo
+// CHAT_URL=http://127.0.0.1:8080 CHAT_USER=juliet CHAT_PASSWORD=... swift run terminal-chat romeo
 import Foundation
 import ParleyClient
 
 let environment = ProcessInfo.processInfo.environment
-let address = environment["CHAT_URL"] ?? "http://localhost:8080"
+let address = environment["CHAT_URL"] ?? "http://127.0.0.1:8080"
 guard CommandLine.arguments.count == 2, let url = URL(string: address) else {
   print("usage: terminal-chat USER")
   exit(64)
