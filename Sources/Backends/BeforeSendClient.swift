@@ -24,7 +24,7 @@ public final class BeforeSendClient: BeforeSendHook {
 
   public func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer {
     guard let rendering = rendering.withLock({ $0 }) else { return .none }
-    let body = rendering.question(question)
+    let body = await rendering.question(question)
     let headers = signer.headers(id: "ask_\(PublicID.random())", now: SystemClock.now, body: body)
     let request = WebRequest(
       .post, url, headers: headers, body: .bytes(body), timeout: timeout,

@@ -8,8 +8,8 @@ public protocol HookRendering: Sendable {
   func event(_ entry: Entry, in realm: RealmID, _ reader: any StoreReader) throws -> (name: String, body: [UInt8])?
   /// Renders an outbox event; `nil` if its subject no longer exists.
   func event(_ outboxEvent: OutboxEvent, _ reader: any StoreReader) throws -> (name: String, body: [UInt8])?
-  /// Renders the question of `message.before_send`.
-  func question(_ question: BeforeSendQuestion) -> [UInt8]
+  /// Renders the question of `message.before_send`, for which the description of a message's files is read.
+  func question(_ question: BeforeSendQuestion) async -> [UInt8]
   /// Renders `webhook.test`.
   func test() -> [UInt8]
 }

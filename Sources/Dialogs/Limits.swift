@@ -659,6 +659,9 @@ public enum Limits {
   static let beforeSendAuthorShare = 8
   /// The bytes of such a post beside what its author has written, and those of its request to the hook.
   static let beforeSendPostBytes = 2_048
+  /// The bytes that are counted for each of its files, whose description is read for the hook: twice a name (`blobNameBytesMax`) and two
+  /// URLs that have it percent-encoded.
+  static let beforeSendFileBytes = 4_096
 
   /// Outbox events of a realm, which are no entries, that wait for its hooks; the oldest is removed.
   public static let outboxEventsMax = 100_000

@@ -21,6 +21,7 @@ import slixmpp
 import yaml
 
 from lib.apps import App, exchange_json
+from lib.files import attach, upload
 from lib.harness import DOCS, PASSWORD, PATIENCE, Server, expect, free_port
 from lib.scrape import Growth, shows
 from lib.services import Backend
@@ -544,7 +545,7 @@ def private(checks):
 async def asked(checks, server, backend, secret):
     said = {"damn": (200, {"action": "change", "text": "****"}),
             "spam": (200, {"action": "refuse", "code": "no-spam", "text": "No spam."}), "broken": (500, None)}
-    backend.answer = lambda event: said.get(event["data"]["content"]["text"], (200, {"action": "allow"}))
+    backend.answer = lambda event: said.get(event["data"]["content"].get("text"), (200, {"action": "allow"}))
     romeo, juliet = await Person(server, "romeo").come(), App(server, "juliet").connect()
     nurse = await Person(server, "nurse").come()
 
@@ -580,6 +581,17 @@ async def asked(checks, server, backend, secret):
         fine = juliet.say(dialog, "fine")
         status, problem = juliet.call("PATCH", f"/v1/dialogs/{dialog}/messages/{fine['id']}", {"text": "spam"})
         expect((status, problem["code"]) == (403, "no-spam"), f"{status} {problem}")
+    with checks.check("before_send: a file has its name, type, size and address, and one that cannot be sent has its id alone"):
+        made = upload(server, juliet, b"It is the east", "east.txt", "text/plain")
+        sent = attach(juliet, dialog, made, "f1")["content"]["attachments"]
+        unknown = made["id"][::-1]
+        status, problem = juliet.call("POST", f"/v1/dialogs/{dialog}/messages", {
+            "clientId": "f2", "content": {"type": "file", "attachments": [unknown]}})
+        expect((status, problem["code"]) == (404, "attachment-unknown"), f"{status} {problem}")
+        first, second = [event["data"]["content"]["attachments"] for event in backend.events() if "attachments" in event["data"]["content"]]
+        expect(first == sent and second == [{"id": unknown}], f"asked about {first} and {second}, not {sent}")
+        (file,) = first
+        expect((file["name"], file["mediaType"], file["size"], file["url"]) == ("east.txt", "text/plain", 14, made["url"]), f"{file}")
     with checks.check("before_send: who does not answer lets pass, as configured; questions are signed"):
         expect(juliet.say(dialog, "broken")["content"]["text"] == "broken", "it did not pass")
         backend.verify(secret)

@@ -523,7 +523,8 @@ def backend(checks, book):
     """The guide for backends, typed on one server from its first line to its last."""
     with checks.check("docs: server to server"), Machine() as machine, machine.serving("parley serve --no-demo"):
         where = "docs/guides/server-to-server.md"
-        blocks = [block for section in ["A key", "Users", "Dialogs and messages", "Notifications", "Webhooks"] for block in book.take(where, section)]
+        blocks = [block for section in ["A key", "Users", "Dialogs and messages", "Notifications", "Webhooks", "Before a message is sent"]
+                  for block in book.take(where, section)]
         output = machine.shell("\n".join(blocks))
         for text in ['"accessToken"', '"name":"Order 17"', '"text":"It is on its way."', '"devices":0', "whsec_", "There are no failures.",
                      "is disabled", "Removed webhook"]:

@@ -155,6 +155,35 @@ private struct Opinion: BlobScanner {
     #expect(await refusal { _ = try await UserFiles(parley).resumeUpload(id, key: key, name: "a") } == "upload-taken")
   }
 
+  @Test func aBackendIsAskedWithTheDescriptionOfAFileThatItsAuthorCanSend() async throws {
+    let (parley, romeo, _, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
+    let (id, key) = try await slot(parley, romeo)
+    func described(_ attachment: Dialogs.Attachment, isFromApp: Bool = true) async -> Content {
+      await UserFiles(parley).described(
+        BeforeSendQuestion(
+          author: romeo, recipient: nil, room: nil, content: Content(kind: .image, attachments: [attachment]),
+          reference: nil, id: nil, isFromApp: isFromApp))
+    }
+    // Its bytes have not come.
+    let bare = Dialogs.Attachment(blob: id, url: "")
+    #expect(await described(bare).attachments == [bare])
+    let upload = try await UserFiles(parley).resumeUpload(id, key: key, name: "a")
+    try await upload.append(bytes)
+    _ = try await upload.finish()
+    let url = "https://files.example/uploads/\(id)/a"
+    for (attachment, isFromApp) in [(bare, true), (Dialogs.Attachment(blob: id, url: url), false)] {
+      let content = await described(attachment, isFromApp: isFromApp)
+      let file = try #require(content.attachments.first)
+      #expect(file.blob == id && file.url == url && file.name == "a")
+      #expect(file.mediaType == "text/plain" && file.size == Int64(bytes.count))
+      // The kind is what an app says, and for XMPP that of the file.
+      #expect(content.kind == (isFromApp ? .image : .file))
+    }
+    let elsewhere = Dialogs.Attachment(blob: nil, url: "https://else.example/a.png", name: "a.png")
+    #expect(await described(elsewhere, isFromApp: false).attachments == [elsewhere])
+  }
+
   /// The connection of the first is lost, and the server has not noticed yet.
   @Test func aReturningClientTakesTheUploadOver() async throws {
     let (parley, romeo, files, stage) = try await scene()

@@ -76,7 +76,7 @@ public struct HookEvents: HookRendering {
   }
 
   /// Returns the body of `message.before_send`.
-  public func question(_ question: BeforeSendQuestion) -> [UInt8] {
+  public func question(_ question: BeforeSendQuestion) async -> [UInt8] {
     let author = question.author
     let realm = author.realm.isRemote ? parley.home(of: author.realm) : author.realm
     let rendering = Rendering(parley: parley, realm: realm)
@@ -102,7 +102,7 @@ public struct HookEvents: HookRendering {
       default: break
       }
     }
-    if let (content, metadata) = rendering.content(question.content, nil) {
+    if let (content, metadata) = rendering.content(await UserFiles(parley).described(question), nil) {
       data.member("content", content)
       data.member("metadata", metadata)
     }

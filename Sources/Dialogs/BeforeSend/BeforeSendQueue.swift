@@ -59,7 +59,7 @@ final class BeforeSendQueue: Sendable {
   /// - Returns: `nil` if the post need not wait, `false` if too much waits already; otherwise it was taken, and leaves in order.
   func take(_ post: Post, isFromBackend: Bool) -> Bool? {
     let question = isFromBackend ? nil : Self.question(post)
-    let bytes = Self.bytes(of: post, isAsked: question != nil)
+    let bytes = Self.bytes(of: post, asking: question)
     let taken: Taken = state.withLock { state in
       let author = post.author.id
       if question == nil, state.lines[author] == nil { return .passes }
@@ -93,9 +93,12 @@ final class BeforeSendQueue: Sendable {
     return true
   }
 
-  /// Returns the bytes that a post takes while it waits. The request to the hook has a copy of what the author wrote.
-  private static func bytes(of post: Post, isAsked: Bool) -> Int {
-    Limits.beforeSendPostBytes + post.intent.byteCount * (isAsked ? 2 : 1)
+  /// Returns the bytes that a post takes while it waits. The request to the hook has a copy of what the author wrote, and a
+  /// description of the files.
+  private static func bytes(of post: Post, asking question: BeforeSendQuestion?) -> Int {
+    let bytes = Limits.beforeSendPostBytes + post.intent.byteCount
+    guard let question else { return bytes }
+    return bytes + post.intent.byteCount + question.content.attachments.count * Limits.beforeSendFileBytes
   }
 
   /// Runs `body` once posts of an author may wait again; at once if they may.

@@ -132,39 +132,15 @@ extension Judge {
   ) throws -> (content: Content, blobs: Set<BlobID>) {
     let policy = blobs?.policy
     var content = content
-    var found: Set<BlobID> = []
+    var found = try content.describeFiles(policy, by: author, isApp: isApp, at: time, writer)
     for (index, attachment) in content.attachments.enumerated() {
-      var attachment = attachment
-      if let id = attachment.blob {
-        if let policy, let blob = try writer.blob(id, .holder(author)), blob.isReadable(at: time) {
-          found.insert(id)
-          // The URL of a former server stays in the stanza, and is no good for an app.
-          let isOurs = policy.links.id(in: attachment.url) != nil
-          attachment.url = isApp || !isOurs ? policy.links.url(of: blob) : attachment.url
-          attachment.name = blob.name
-          attachment.mediaType = blob.mediaType
-          attachment.size = blob.size
-          attachment.sha256 = blob.sha256
-          // Measured values precede announced ones.
-          attachment.shape.width = blob.shape.width ?? attachment.shape.width
-          attachment.shape.height = blob.shape.height ?? attachment.shape.height
-          attachment.shape.milliseconds = attachment.shape.milliseconds ?? blob.shape.milliseconds
-          if let size = blob.thumbnail {
-            attachment.thumbnail = Attachment.Thumbnail(
-              url: policy.links.thumbnailURL(of: blob), mediaType: "image/jpeg", width: size.width, height: size.height)
-          }
-        } else if isApp {
-          throw Problem(
-            .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",
-            field: "content.attachments")
-        } else {
-          attachment.blob = nil
-        }
+      guard let id = attachment.blob, !found.contains(id) else { continue }
+      guard !isApp else {
+        throw Problem(
+          .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",
+          field: "content.attachments")
       }
-      content.attachments[index] = attachment
-    }
-    if !isApp, content.kind.isFile, let first = content.attachments.first {
-      content.kind = Content.Kind(mediaType: first.mediaType ?? MediaType.of(name: first.name ?? first.url))
+      content.attachments[index].blob = nil
     }
     if let policy, !content.text.isEmpty {
       for id in policy.links.ids(in: content.text, limit: Limits.attachmentsMax)
@@ -185,5 +161,46 @@ extension Judge {
     guard state.retraction != nil else { return }
     try writer.releaseBlobs(
       of: target.position, by: target.author.id, ending: blobs?.policy.endsWithMessages == true ? time : nil)
+  }
+}
+
+extension Content {
+  /// Sets what is stored of the attachments that their author can send, and the kind that follows from an XMPP client's file.
+  ///
+  /// - Returns: The blobs of these attachments.
+  mutating func describeFiles(
+    _ policy: BlobPolicy?, by author: Party, isApp: Bool, at time: Timestamp, _ reader: any StoreReader
+  ) throws -> Set<BlobID> {
+    var found: Set<BlobID> = []
+    for index in attachments.indices {
+      guard let policy, let id = attachments[index].blob, let blob = try reader.blob(id, .holder(author)),
+        blob.isReadable(at: time)
+      else { continue }
+      found.insert(id)
+      attachments[index].describe(blob, policy.links, isApp: isApp)
+    }
+    if !isApp, kind.isFile, let first = attachments.first {
+      kind = Kind(mediaType: first.mediaType ?? MediaType.of(name: first.name ?? first.url))
+    }
+    return found
+  }
+}
+
+extension Attachment {
+  fileprivate mutating func describe(_ blob: Blob, _ links: BlobLinks, isApp: Bool) {
+    // The URL of a former server stays in the stanza, and is no good for an app.
+    if isApp || links.id(in: url) == nil { url = links.url(of: blob) }
+    name = blob.name
+    mediaType = blob.mediaType
+    size = blob.size
+    sha256 = blob.sha256
+    // Measured values precede announced ones.
+    shape.width = blob.shape.width ?? shape.width
+    shape.height = blob.shape.height ?? shape.height
+    shape.milliseconds = shape.milliseconds ?? blob.shape.milliseconds
+    if let size = blob.thumbnail {
+      thumbnail = Thumbnail(
+        url: links.thumbnailURL(of: blob), mediaType: "image/jpeg", width: size.width, height: size.height)
+    }
   }
 }

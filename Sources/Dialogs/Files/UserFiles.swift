@@ -17,6 +17,21 @@ public struct UserFiles: Sendable {
     return blob
   }
 
+  /// Returns the content of a message that is about to be sent, with what is stored of its files, as it will be committed. An
+  /// attachment that its author cannot send stays as it is: the message is refused, or the attachment is an ordinary link.
+  public func described(_ question: BeforeSendQuestion) async -> Content {
+    let content = question.content
+    guard let policy = parley.blobs?.policy, !content.attachments.isEmpty else { return content }
+    let time = parley.clock.now
+    let described = try? await parley.read { reader in
+      var content = content
+      _ = try content.describeFiles(policy, by: question.author, isApp: question.isFromApp, at: time, reader)
+      return content
+    }
+    // The store cannot be read: the commit will fail as well.
+    return described ?? content
+  }
+
   /// Opens a blob; `nil` if it may not be read.
   public func open(_ id: BlobID, name: String) async throws(Problem) -> OpenBlob? {
     try await open(id, .file, name: name)

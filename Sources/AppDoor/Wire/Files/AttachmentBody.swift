@@ -16,7 +16,8 @@ struct AttachmentBody: Hashable, Sendable, JSONObjectWritable {
   var width: Int?
   var height: Int?
   var durationMs: Int?
-  /// The URL, which suffices for reading.
+  /// The URL, which suffices for reading. It is empty, and not written, only where a backend is asked about a file that its
+  /// sender cannot send.
   var url: String
   /// `message` or `profile`; absent in messages.
   var purpose: String?
@@ -38,7 +39,7 @@ struct AttachmentBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("width", width)
     writer.member("height", height)
     writer.member("durationMs", durationMs)
-    writer.member("url", url)
+    writer.member("url", url.isEmpty ? nil : url)
     writer.member("purpose", purpose)
     writer.member("expiresAt", expiresAt)
     writer.member("uploadUrl", uploadUrl)
