@@ -493,7 +493,8 @@ PRINTED = {
     "Markers and unread": ['"read":'],
     "Drafts and scheduled messages": ["Good morning, and", "It was the nightingale"],
     "Finding messages": ["A rose by any other name"],
-    "Files in parts": ["Juliet", '"dayBytes":38', '"slots":0', '"type":"file"'],
+    "Attachments": ['"name":"soft.txt"', '"type":"file"'],
+    "Files in parts": ["Juliet", '"dayBytes":47', '"slots":0', '"type":"file"'],
     "Requests and server-sent events": ['data: {"type":"ready"', "Look up", 'data: {"type":"caught_up"'],
     "Pushes": ["browser"],
 }
