@@ -27,9 +27,7 @@ extension SettingsReader {
       reject(keys.beforeSendURL, "a URL such as https://backend.example.org/before-send is expected")
     }
     let signer = WebhookSigner(secret: secret)
-    if signer == nil {
-      reject(keys.beforeSendSecret, "whsec_ and 24 to 64 bytes in base 64 are expected")
-    }
+    if signer == nil { rejectSecret(keys.beforeSendSecret, of: keys.beforeSendURL) }
     return Settings.BeforeSend(
       url: url, signer: signer ?? WebhookSigner(keys: []), timeout: timeout, passesUnanswered: passesUnanswered,
       passesEncrypted: passesEncrypted)

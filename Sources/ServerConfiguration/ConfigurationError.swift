@@ -41,6 +41,7 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
   /// The error on one line, such as `xmpp.port = 70000 (PARLEY_XMPP_PORT): a port is a number from 0 to 65535`.
   public var description: String {
     guard let key else { return Line.safe("\(origin): \(text)") }
+    if value == "", origin == .standard { return Line.safe("\(key) is not set: \(text)") }
     return Line.safe("\(key)\(value.map { " = \($0)" } ?? "") (\(origin)): \(text)")
   }
 }

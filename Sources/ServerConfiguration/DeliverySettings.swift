@@ -71,7 +71,7 @@ extension SettingsReader {
     if url.isEmpty { return nil }
     if !Host.isWebURL(url) { reject(keys.deliveryURL, "a URL such as https://api.example.org/parley is expected") }
     guard let signer = WebhookSigner(secret: secret) else {
-      reject(keys.deliverySecret, "whsec_ and 24 to 64 random bytes in base 64 are expected, beside delivery.url")
+      rejectSecret(keys.deliverySecret, of: keys.deliveryURL)
       return nil
     }
     return Settings.Delivery.Hook(url: url, signer: signer)

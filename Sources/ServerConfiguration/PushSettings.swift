@@ -99,7 +99,7 @@ extension SettingsReader {
       return nil
     }
     guard let signer = WebhookSigner(secret: secret) else {
-      reject(keys.pushWebhookSecret, "whsec_ and 24 to 64 random bytes in base64 are expected")
+      rejectSecret(keys.pushWebhookSecret, of: keys.pushWebhookURL)
       return nil
     }
     return Settings.Pushes.Webhook(url: url, signer: signer)

@@ -400,6 +400,14 @@ struct SettingsReader {
         key: key.name, value: key.shown(value?.text ?? key.fallback ?? ""), origin: value?.origin ?? .standard, text))
   }
 
+  /// Records that requests to a URL cannot be signed, and how a secret for them is made.
+  mutating func rejectSecret(_ key: any AnyKey, of url: any AnyKey) {
+    reject(
+      key,
+      "\(url.name) is set, and requests to it are signed with this secret: whsec_ and 24 to 64 random bytes in base64 are "
+        + "expected; make one: echo whsec_$(openssl rand -base64 32)")
+  }
+
   /// Returns users of served domains.
   private mutating func admins(among domains: [Settings.Domain]) -> Set<BareJID> {
     var addresses: Set<BareJID> = []

@@ -105,6 +105,30 @@ import XMPPDoor
     }
   }
 
+  @Test func anErrorOfAKeyThatIsNotSetSaysSo() throws {
+    #expect(
+      try errors("push: {apns: {key: k.p8, topics: a.b, team_id: TEAM123456}}") == [
+        "push.apns.key_id is not set: ten letters and digits are expected, as Apple's developer account shows them"
+      ])
+  }
+
+  @Test func aMissingSecretIsNamedWithTheURLThatNeedsItAndHowToMakeOne() throws {
+    let url = "'https://backend.example.org/hook'"
+    for (text, key) in [
+      ("before_send: {url: \(url)}", "before_send"), ("delivery: {url: \(url)}", "delivery"),
+      ("push: {webhook: {url: \(url)}}", "push.webhook"),
+    ] {
+      let lines = try errors(text)
+      #expect(lines.count == 1, "\(text): \(lines)")
+      #expect(lines.first?.hasPrefix("\(key).secret is not set: \(key).url is set, and ") == true, "\(lines)")
+      #expect(lines.first?.hasSuffix("make one: echo whsec_$(openssl rand -base64 32)") == true, "\(lines)")
+    }
+    // The value of a secret is not shown.
+    #expect(
+      try errors("before_send: {url: \(url), secret: prospero}").first?.hasPrefix(
+        "before_send.secret = ******** (FILE:1): before_send.url is set") == true)
+  }
+
   /// A reload compares these: they show that a secret has changed, and not what it is.
   @Test func fingerprintsShowChanges() throws {
     func secret(_ text: String) throws -> Settings.Effective? {
