@@ -77,6 +77,13 @@ import Testing
     )
     #expect(
       await code { _ = try await accounts.provision(Accounts.Provision(name: "romeo"), in: realm) } == "name-taken")
+    // An operator learns whether the name is in use; others do not.
+    for (byOperator, text) in [(true, "exists already"), (false, "exists, belonged to")] {
+      let problem = await #expect(throws: Problem.self) {
+        _ = try await accounts.provision(Accounts.Provision(name: "romeo"), in: realm, byOperator: byOperator)
+      }
+      #expect(problem?.text.hasPrefix("romeo@localhost \(text)") == true)
+    }
     let nameless = try await accounts.provision(Accounts.Provision(identities: [Identity(.external, "43")]), in: realm)
     #expect(nameless.name != romeo.name)
     // A backend logs its users in, and those who are disabled not.

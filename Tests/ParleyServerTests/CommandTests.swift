@@ -38,10 +38,7 @@ import Testing
       let twice = try await Command.run("user", "add", "alice@localhost", "--generate", in: folder)
       #expect(twice.status == 1)
       #expect(
-        twice.lines == [
-          "parley: alice@localhost exists, belonged to a deleted user (names are never reused), "
-            + "or looks too much like another name."
-        ])
+        twice.lines == ["parley: alice@localhost exists already. To see it: parley user show alice@localhost"])
       let health = try await Command.run("health", in: folder)
       #expect(health.status == 1)
       let next = "start it (systemctl start parley, or parley serve), or set data to the folder of the one that runs"

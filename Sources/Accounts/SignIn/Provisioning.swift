@@ -55,7 +55,8 @@ extension Accounts {
           user = try writer.insertUser(
             address, in: realm.id, profile: Profile(displayName: provision.displayName), createdAt: now)
         } catch is StoreConflict {
-          throw Problem.nameTaken(address)
+          // Others do not learn it, as a name that looks like an administrator's is refused with the same text.
+          throw Problem.nameTaken(address, by: try byOperator ? writer.user(address) : nil)
         }
       } else {
         user = try insert(

@@ -47,11 +47,17 @@ extension Problem {
   }
 
   /// The refusal of an address that a user has, or has had, or that looks like a reserved one.
-  package static func nameTaken(_ address: BareJID) -> Problem {
-    Problem(
-      .conflict, "name-taken",
-      "\(address) exists, belonged to a deleted user (names are never reused), or looks too much like another name.",
-      field: "username")
+  ///
+  /// - Parameter holder: The user of that address, for an operator; nil for all others, who do not learn which of these it is.
+  package static func nameTaken(_ address: BareJID, by holder: User? = nil) -> Problem {
+    let text =
+      switch holder?.state {
+      case .active?, .disabled?: "\(address) exists already. To see it: parley user show \(address)"
+      case .deleted?: "\(address) belonged to a deleted user, and names are never reused. Choose another one."
+      case nil:
+        "\(address) exists, belonged to a deleted user (names are never reused), or looks too much like another name."
+      }
+    return Problem(.conflict, "name-taken", text, field: "username")
   }
 }
 
