@@ -78,7 +78,7 @@ def run(checks):
 
         with checks.check("check --federation: a domain that is not in the DNS"):
             operator.publish("")
-            operator.finds(domain, f"connect {domain}:5269", "fail", "neither servers nor addresses", f"_xmpp-server._tcp.{domain}. SRV")
+            operator.finds(domain, "dns", "fail", "neither servers nor addresses", f"_xmpp-server._tcp.{domain}. SRV")
         with checks.check("check --federation: records that say there is no server"):
             operator.publish(f"_xmpp-server._tcp.{domain}. SRV 0 0 0 .")
             operator.finds(domain, "dns", "fail", "no server", "add a record")
@@ -87,14 +87,14 @@ def run(checks):
             operator.finds(domain, "connect host.test:5271", "fail", "federation.port", "firewall")
         with checks.check("check --federation: rooms without records are missed too"):
             operator.publish(f"host A {machine.address}\n_xmpp-server._tcp.{domain}. SRV 0 0 5269 host")
-            rows = operator.finds(rooms, "connect", "fail", f"_xmpp-server._tcp.{rooms}. SRV", good=[domain])
+            rows = operator.finds(rooms, "dns", "fail", f"_xmpp-server._tcp.{rooms}. SRV", good=[domain])
             expect("fail" not in {row["result"] for row in rows if row["domain"] == f"upload.{domain}"}, f"{rows}")
 
         with checks.check("check --federation: a certificate without the domain of rooms"):
             operator.publish()
             internet.authority.issue("good", [domain], machine.chain, machine.key)
             operator.finds(rooms, "certificate", "fail", f"names {rooms}", "tls.certificate", good=[domain])
-        for kind, word in (("expired", "expired"), ("wrong", "somebody-else.test"), ("selfsigned", "")):
+        for kind, word in (("expired", "expired"), ("wrong", "somebody-else.test"), ("selfsigned", "federation.authorities")):
             with checks.check(f"check --federation: a certificate that is {kind}"):
                 machine.give_certificate(kind)
                 operator.finds(domain, "certificate", "fail", "the certificate is not valid", word)

@@ -43,6 +43,11 @@ final class Dialer: Sendable {
   /// no absence of records (RFC 7673 3.1): such a stream cannot be judged now.
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] { try await lookUp.targets(of: domain) }
 
+  /// Returns all servers of a domain that is to be reached.
+  func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
+    try await lookUp.existingTargets(of: domain)
+  }
+
   /// The reason why a connection was not opened, as a clause.
   static func reason(_ error: any Error) -> String { Dial.reason(error) }
 

@@ -81,7 +81,7 @@ extension Federation: FederationControl {
     var steps: [FederationTestStep] = []
     if !isServed(domain) {
       let found = await FederationTestStep.dns { () throws(DialFailure) in
-        try await servers.dialing.targets(of: domain)
+        try await servers.dialing.existingTargets(of: domain)
       }
       steps.append(found.step)
       guard found.step.hasPassed else { return steps }

@@ -44,7 +44,7 @@ public struct OwnDomainCheck: Sendable {
   /// - Parameter chain: The certificates in DER that this server presents for the domain; empty for a self-signed one.
   public func steps(of domain: String, chain: [[UInt8]]) async -> [FederationTestStep] {
     let (found, targets) = await FederationTestStep.dns { () throws(DialFailure) in
-      try await lookUp.targets(of: domain)
+      try await lookUp.existingTargets(of: domain)
     }
     var steps = [found.hasPassed ? found : found.advising(records(of: domain))]
     for target in targets { steps += await reach(target, of: domain, among: targets, chain) }
@@ -113,12 +113,7 @@ public struct OwnDomainCheck: Sendable {
     func step(_ hasPassed: Bool, _ text: String) -> FederationTestStep {
       FederationTestStep(step: "certificate", hasPassed: hasPassed, text: text)
     }
-    var advice = "get one from an authority that names \(domain), and set tls.certificate and tls.key"
-    if chain.count == 1 {
-      advice =
-        "where an authority issued it, tls.certificate needs its chain as well (often called fullchain.pem); else "
-        + advice
-    }
+    let advice = Self.advice(on: domain, isAlone: chain.count == 1)
     if chain.isEmpty { return step(false, "it is self-signed").advising(advice) }
     var verdict = await judge(chain, domain, [])
     var note = ""
@@ -134,6 +129,18 @@ public struct OwnDomainCheck: Sendable {
       let isLate = until < clock.now + Self.renewal
       return step(!isLate, "valid by \(proof.rawValue) until \(until)\(note)").advising(isLate ? "renew it" : nil)
     }
+  }
+
+  /// Returns the advice to an operator whose certificate other servers do not accept.
+  ///
+  /// - Parameter isAlone: Whether the certificate is without a chain.
+  static func advice(on domain: String, isAlone: Bool) -> String {
+    let chain =
+      isAlone
+      ? "where an authority issued it, tls.certificate needs its chain as well (often called fullchain.pem); else " : ""
+    return chain
+      + "get one that names \(domain) from an authority that other servers know, and set tls.certificate and tls.key; an "
+      + "authority of your own is known to the servers whose federation.authorities has its file, so set that here and there"
   }
 
   /// Compares a server's TLSA records with the certificate: a server that knows DANE accepts no other (RFC 7673 4.2).

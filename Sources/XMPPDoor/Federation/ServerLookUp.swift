@@ -100,6 +100,22 @@ struct ServerLookUp: Sendable {
     return targets
   }
 
+  /// Returns what `targets` does, for an operator who looks for the servers of a domain that is to be reached: one that has
+  /// neither servers nor addresses is no such domain. (A stream may come from it nonetheless.)
+  func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
+    let targets = try await targets(of: domain)
+    guard case .itself(let server) = try await servers(of: domain), case .name(let host) = server.host else {
+      return targets
+    }
+    var isAuthentic = true
+    for type in [RecordType.aaaa, .a] {
+      // RFC 7673 3.1: a failure is no absence.
+      guard let answer = try? await resolver.lookUp(host, type), answer.outcome != .found else { return targets }
+      isAuthentic = isAuthentic && answer.isSecure
+    }
+    throw .noSuchDomain(isAuthentic: isAuthentic)
+  }
+
   private func hasSecureAddresses(_ host: DomainName) async -> Bool {
     for type in [RecordType.aaaa, .a] {
       if let answer = try? await resolver.lookUp(host, type), answer.outcome == .found { return answer.isSecure }

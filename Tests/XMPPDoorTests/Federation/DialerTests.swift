@@ -223,6 +223,21 @@ import Testing
             host: .name(#require(DomainName("example.org"))), priority: 0, isRoute: false)))
   }
 
+  /// A domain that is to be reached must be in the DNS; streams may come from one that is not.
+  @Test func aDomainWithoutServersAndAddressesIsNoneToReach() async throws {
+    await #expect(throws: DialFailure.noSuchDomain(isAuthentic: false)) {
+      try await dialer(Table([:])).existingTargets(of: "example.org")
+    }
+    let itself = ServerTarget(name: "example.org", port: 5269, isDirectTLS: false)
+    #expect(try await dialer(Table([:])).targets(of: "example.org") == [itself])
+    for answer in [Self.answer([try address("192.0.2.1")]), .failure(.timedOut)] {
+      #expect(try await dialer(Table(["example.org a": answer])).existingTargets(of: "example.org") == [itself])
+    }
+    let record = Self.answer([Self.service(1, 5269, "a.example.org")])
+    let served = Table(["_xmpp-server._tcp.example.org srv": record])
+    #expect(try await dialer(served).existingTargets(of: "example.org").map(\.name) == ["a.example.org"])
+  }
+
   @Test func theRootRefuses() async throws {
     let table = Table(["_xmpp-server._tcp.example.org srv": Self.answer([Self.service(0, 0, "")])])
     await #expect(throws: DialFailure.refused) { try await dialer(table).dial("example.org", on: loop) }

@@ -143,6 +143,7 @@ import XMPP
     }
 
     func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] { [] }
+    func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] { [] }
     func forget() {}
     func end() async throws { try await port.withLock { $0 }?.close().get() }
   }

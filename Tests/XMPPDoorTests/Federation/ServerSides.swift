@@ -98,6 +98,7 @@ final class ServerNetwork: ServerDialing {
   }
 
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] { [] }
+  func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] { [] }
 
   func end() async throws {
     door.parley.hub.setFederation(nil)

@@ -1,0 +1,14 @@
+import Testing
+
+@testable import XMPPDoor
+
+@Suite struct OwnDomainCheckTests {
+  /// The certificate may name the domain, and be of an authority that only the servers of a private network know.
+  @Test func theAdviceOnACertificateNamesTheKeyForAnAuthorityOfOnesOwn() {
+    let advice = OwnDomainCheck.advice(on: "example.org", isAlone: false)
+    #expect(advice.hasPrefix("get one that names example.org from an authority that other servers know"))
+    #expect(advice.contains("federation.authorities"))
+    let alone = OwnDomainCheck.advice(on: "example.org", isAlone: true)
+    #expect(alone.contains("fullchain.pem") && alone.hasSuffix(advice))
+  }
+}
