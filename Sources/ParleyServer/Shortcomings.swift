@@ -79,7 +79,8 @@ extension Settings {
   public func doubts(at now: Timestamp) -> [String] {
     let conditions = StartConditions.current
     return Certificates.doubts(self, issuedIn: DataFolder.certificates(of: data), at: now) { certified($0) }
-      + [conditions.shortage(self)].compactMap { $0 } + (conditions.isCertain(self) ? [] : conditions.doubts(self))
+      + [conditions.localhostOnly(self), conditions.shortage(self)].compactMap { $0 }
+      + (conditions.isCertain(self) ? [] : conditions.doubts(self))
   }
 
   /// The remark of `parley check` on the connections that the limit of open files allows; nil if that is not known.

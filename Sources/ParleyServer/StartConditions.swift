@@ -151,7 +151,25 @@ package struct StartConditions {
     for files in [settings.certificate] + settings.domains.map(\.certificate) { paths += [files?.chain, files?.key] }
     var known = Set<String>()
     return paths.compactMap { $0 }.filter { known.insert($0).inserted && Files.exists($0) && !server.may(.read, $0) }
-      .map { "\($0) cannot be read by \(server.name), the user of the server." }
+      .map { path in
+        let text = "\(path) cannot be read by \(server.name), the user of the server: "
+        let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
+        if !folder.isEmpty, !server.may(.enter, folder) {
+          return text + "that user may not enter its folder; copy it to one of the server, and name it there: "
+            + "sudo install -g \(server.groupAccount) -m 0640 \(path) /etc/parley/"
+        }
+        return text + "sudo chgrp \(server.groupAccount) \(path) && sudo chmod g+r \(path)"
+      }
+  }
+
+  /// Returns a warning if the installed server has addresses of its own machine only, as with the configuration of a new
+  /// package.
+  func localhostOnly(_ settings: Settings) -> String? {
+    guard let file = settings.file, starting(settings) != nil, settings.domains.map(\.name) == ["localhost"] else {
+      return nil
+    }
+    return "domain is localhost: nobody outside this machine can use an address such as alice@localhost. Set domain in "
+      + "\(file) before you add users: their addresses end with it for good."
   }
 }
 
@@ -189,6 +207,12 @@ struct SystemUser {
   private(set) var primary: UInt32?
   /// The user as commands such as chown(1) take it.
   var account: String { name.contains(" ") ? "\(id)" : name }
+  /// The user's own group as commands such as chgrp(1) take it.
+  var groupAccount: String {
+    guard let primary else { return account }
+    guard let entry = getgrgid(primary) else { return "\(primary)" }
+    return String(cString: entry.pointee.gr_name)
+  }
 
   init(name: String, id: UInt32, groups: Set<UInt32>) {
     self.name = name

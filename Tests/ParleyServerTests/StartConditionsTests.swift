@@ -233,11 +233,14 @@ import Testing
       let settings = try load(
         folder, "data: \(folder)/data\ntls: {certificate: \(folder)/chain.pem, key: \(folder)/key.pem}\n")
       let own = try unit(folder + "/parley.yaml", "[Service]\nUser=nobody\nReadWritePaths=\(folder)\n")
+      let group = try #require(SystemUser(named: "nobody")).groupAccount
+      func unreadable(_ path: String) -> String {
+        "\(path) cannot be read by nobody, the user of the server: sudo chgrp \(group) \(path) && sudo chmod g+r \(path)"
+      }
       #expect(
         conditions(own, root).doubts(settings) == [
-          "data: nobody cannot write to \(folder)/data: permission denied.",
-          "\(folder)/chain.pem cannot be read by nobody, the user of the server.",
-          "\(folder)/key.pem cannot be read by nobody, the user of the server.",
+          "data: nobody cannot write to \(folder)/data: permission denied.", unreadable("\(folder)/chain.pem"),
+          unreadable("\(folder)/key.pem"),
         ])
       for path in ["chain.pem", "key.pem", "data"] {
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: "\(folder)/\(path)")
@@ -436,7 +439,10 @@ import Testing
       #expect(conditions(nil, root).doubts(settings) == [])
       try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: key)
       #expect(
-        conditions(nil, root).doubts(settings) == ["\(key) cannot be read by \(owner.name), the user of the server."])
+        conditions(nil, root).doubts(settings) == [
+          "\(key) cannot be read by \(owner.name), the user of the server: "
+            + "sudo chgrp \(owner.groupAccount) \(key) && sudo chmod g+r \(key)"
+        ])
     }
   }
 
@@ -494,6 +500,22 @@ import Testing
       #expect(checked.shortage(settings)?.contains("is 2048, which allows 1536 connections only") == true)
       checked.unit = try unit("/etc/parley/parley.yaml")
       #expect(checked.shortage(settings)?.contains("is 1024") == true)
+    }
+  }
+
+  /// The configuration of a new package leaves the domain out.
+  @Test func anInstalledServerOfLocalhostOnlyIsAWarning() throws {
+    try withScratchFolder { folder in
+      let settings = try load(folder, "")
+      let file = folder + "/parley.yaml"
+      let installed = conditions(try unit(file), SystemUser.current)
+      #expect(installed.localhostOnly(settings)?.hasPrefix("domain is localhost: ") == true)
+      #expect(installed.localhostOnly(settings)?.contains("Set domain in \(file) before") == true)
+      // Who develops an app needs no other domain.
+      #expect(conditions(nil, SystemUser.current).localhostOnly(settings) == nil)
+      #expect(conditions(try unit("/etc/parley/parley.yaml"), SystemUser.current).localhostOnly(settings) == nil)
+      #expect(installed.localhostOnly(try load(folder, "domain: example.org\n")) == nil)
+      #expect(installed.localhostOnly(try load(folder, "domains: [example.org]\n")) == nil)
     }
   }
 
