@@ -61,7 +61,23 @@ package final class RemoteClient: Sendable {
     if isPublic {
       throw StartupError("\(file) has a key, and every user of this machine may read it: chmod 600 \(file)", .usage)
     }
-    return String(decoding: bytes.prefix { $0 != 0x0a && $0 != 0x0d }, as: UTF8.self)
+    let line = String(decoding: bytes.prefix { $0 != 0x0a && $0 != 0x0d }, as: UTF8.self)
+    // RFC 6750 2.1; the access token of an administrator, which has no prefix, is taken as well. JSON is neither.
+    let isToken = line.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "-._~+/=".utf8.contains(byte)
+      }
+    }
+    guard isToken, !line.isEmpty else {
+      throw StartupError(
+        "--key-file \(file): the first line is no app key, which begins with \(Accounts.appKeyPrefix). parley key add prints "
+          + "the key in its first line, and with --json as the value of secret: put the key alone into the file", .usage
+      )
+    }
+    return line
   }
 
   /// Calls an operation.

@@ -10,13 +10,19 @@ enum SourcePath {
     let place = Place(file: path)
     let isMissing: Bool
     do throws(Files.Failure) { isMissing = try Files.isMissing(path) } catch {
-      throw SourceFailure(place, "it cannot be read: \(error.reason)")
+      throw unreadable(place, error.code)
     }
     if isMissing { throw SourceFailure(place, "there is no such file or folder; \(expected) is expected") }
     if (Files.status(path)?.isFolder ?? isFolder) != isFolder {
       throw SourceFailure(place, "it is \(isFolder ? "no" : "a") folder; \(expected) is expected")
     }
-    if access(path, R_OK) != 0 { throw SourceFailure(place, "it cannot be read: \(Files.reason(errno))") }
+    if access(path, R_OK) != 0 { throw unreadable(place, errno) }
+  }
+
+  /// Returns the failure by the meaning of `errno`: the data of the former server is its own user's.
+  static func unreadable(_ place: Place, _ code: Int32) -> SourceFailure {
+    let remedy = code == EACCES ? "; repeat the command as root, who may read it: sudo parley import ..." : ""
+    return SourceFailure(place, "it cannot be read: \(Files.reason(code))\(remedy)")
   }
 
   /// Returns the first bytes of a file; zeros where there are none.

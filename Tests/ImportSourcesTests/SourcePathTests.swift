@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import ImportSources
@@ -23,6 +24,14 @@ import Testing
       #expect(failure?.place.file == path)
       for word in words { #expect(failure?.text.contains(word) == true, "\(word): \(String(describing: failure))") }
     }
+  }
+
+  @Test("Who may not read a source learns who may") func unreadableSources() {
+    let place = Place(file: "/var/lib/prosody")
+    #expect(
+      SourcePath.unreadable(place, EACCES).text
+        == "it cannot be read: permission denied; repeat the command as root, who may read it: sudo parley import ...")
+    #expect(!SourcePath.unreadable(place, EIO).text.contains("root"))
   }
 
   @Test("A file of something else is named, with what is expected") func otherFiles() throws {

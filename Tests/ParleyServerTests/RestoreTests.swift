@@ -272,7 +272,8 @@ import Testing
       let elsewhere = try Place(place.folder, domain: "elsewhere.example")
       #expect(
         try await elsewhere.refusal(made.path).contains(
-          "is of localhost, and the configuration serves elsewhere.example"))
+          "is of localhost, and the configuration serves elsewhere.example; a backup keeps its domains: set domain to localhost,"
+        ))
       #expect(!Files.exists(place.data))
       #expect(try await place.restore(made.path).users == 1)
     }

@@ -90,9 +90,10 @@ package struct DataRestore {
     }
     let domains = try backup.domains()
     guard settings.domains.contains(where: { domains.contains($0.name) }) else {
+      let served = settings.domains.map(\.name).joined(separator: ", ")
       throw StartupError(
-        "\(source.name) is of \(domains.joined(separator: ", ")), and the configuration serves "
-          + settings.domains.map(\.name).joined(separator: ", "))
+        "\(source.name) is of \(domains.joined(separator: ", ")), and the configuration serves \(served); a backup keeps its "
+          + "domains: set domain to \(domains.first ?? "one of them"), or name another backup")
     }
   }
 
