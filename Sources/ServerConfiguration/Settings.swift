@@ -249,15 +249,17 @@ public struct SettingsArguments: Sendable {
 extension Settings {
   /// Loads file, environment and command line, in ascending priority.
   ///
+  /// - Parameter check: Returns further errors of settings that have errors themselves, as of files that they name.
   /// - Throws: All errors at once, as a `StartupError` with status 2.
   public static func load(
-    _ arguments: SettingsArguments, environment: [String: String]
+    _ arguments: SettingsArguments, environment: [String: String], also check: (Settings) -> [String] = { _ in [] }
   ) throws(StartupError) -> Settings {
-    try load(arguments, environment: environment, standardFiles: SettingsFile.standardPaths)
+    try load(arguments, environment: environment, standardFiles: SettingsFile.standardPaths, also: check)
   }
 
   package static func load(
-    _ arguments: SettingsArguments, environment: [String: String], standardFiles: [String]
+    _ arguments: SettingsArguments, environment: [String: String], standardFiles: [String],
+    also check: (Settings) -> [String] = { _ in [] }
   ) throws(StartupError) -> Settings {
     var raw = RawSettings()
     let file = configurationFile(arguments, environment, standardFiles)
@@ -267,7 +269,9 @@ extension Settings {
 
     var reader = SettingsReader(raw)
     let settings = reader.settings(file: file)
-    guard reader.errors.isEmpty else { throw StartupError(reader.errors) }
+    guard reader.errors.isEmpty else {
+      throw StartupError(lines: StartupError(reader.errors).lines + check(settings), .usage)
+    }
     return settings
   }
 

@@ -56,11 +56,12 @@ struct Check: AsyncParsableCommand {
   var network = false
 
   func run() async throws {
-    let settings = try options.settings()
+    func wrongFiles(_ settings: Settings) -> [String] { Certificates.check(settings) + PushKeys.check(settings) }
+    let settings = try options.settings(also: wrongFiles)
     if compliance { return try await compare(settings) }
     if federation { return try await tryWay(to: settings) }
     if network { return try await tryNetwork(of: settings) }
-    let wrong = Certificates.check(settings) + PushKeys.check(settings)
+    let wrong = wrongFiles(settings)
     guard wrong.isEmpty else { throw StartupError(lines: wrong, .usage) }
     if prints {
       var table = TextTable("Key", "Value", "From")

@@ -8,6 +8,8 @@ protocol ListCommand: AsyncParsableCommand {
   static var table: TextTable { get }
   /// The text that is printed if there are no rows.
   static var none: String { get }
+  /// The same text, if it depends on the data.
+  func none(in context: CommandContext) -> String
   /// Whether further pages are read after the first one.
   static var readsAllPages: Bool { get }
   var options: CommandOptions { get }
@@ -17,6 +19,8 @@ protocol ListCommand: AsyncParsableCommand {
 
 extension ListCommand {
   static var readsAllPages: Bool { true }
+
+  func none(in context: CommandContext) -> String { Self.none }
 
   func run() async throws { try await perform() }
 
@@ -31,7 +35,7 @@ extension ListCommand {
       } while cursor != nil && Self.readsAllPages
       var table = Self.table
       for row in rows { table.add(cells(row)) }
-      try options.output.print(rows, rows.isEmpty ? Self.none : table.text())
+      try options.output.print(rows, rows.isEmpty ? none(in: context) : table.text())
     }
   }
 }

@@ -26,8 +26,12 @@ struct ConfigurationOptions: ParsableArguments {
       .filter { !RemoteOptions.variables.contains($0.key) }
   }
 
-  /// - Parameter variables: Those of the configuration; nil for those of now.
-  func settings(_ variables: [String: String]? = nil) throws -> Settings {
+  /// - Parameters:
+  ///   - variables: Those of the configuration; nil for those of now.
+  ///   - check: Returns what else is wrong where the settings have errors, so that all is reported at once.
+  func settings(
+    _ variables: [String: String]? = nil, also check: (Settings) -> [String] = { _ in [] }
+  ) throws -> Settings {
     var arguments = SettingsArguments(file: config)
     if let data { arguments.values.append(("data", data, "--data")) }
     for value in values {
@@ -36,7 +40,7 @@ struct ConfigurationOptions: ParsableArguments {
       }
       arguments.values.append((String(value[..<equals]), String(value[value.index(after: equals)...]), "--set"))
     }
-    return try Settings.load(arguments, environment: variables ?? self.variables())
+    return try Settings.load(arguments, environment: variables ?? self.variables(), also: check)
   }
 
   /// Whether the data of this machine is meant.
@@ -116,9 +120,11 @@ struct LocalOptions: ParsableArguments {
   @OptionGroup var configuration: ConfigurationOptions
   @OptionGroup(visibility: .hidden) var remote: RemoteOptions
 
-  func settings(_ variables: [String: String]? = nil) throws -> Settings {
+  func settings(
+    _ variables: [String: String]? = nil, also check: (Settings) -> [String] = { _ in [] }
+  ) throws -> Settings {
     try remote.refuse(configuration)
-    return try configuration.settings(variables)
+    return try configuration.settings(variables, also: check)
   }
 }
 

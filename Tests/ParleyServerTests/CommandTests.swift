@@ -359,6 +359,29 @@ import Testing
     }
   }
 
+  /// What is wrong in the settings hides nothing that is wrong in the files that they name.
+  @Test func aCheckReportsErrorsOfValuesAndOfFilesAtOnce() async throws {
+    try await withScratchFolder { folder in
+      let yaml = "push: {apns: {key: none.p8, topics: a.b, team_id: TEAM123456}, fcm: {account: none.json}}\n"
+      try Files.write(Array(yaml.utf8), to: folder + "/parley.yaml", mode: 0o600)
+      let outcome = try await Command.run("check", in: folder)
+      #expect(outcome.status == 2)
+      for text in ["push.apns.key_id is not set: ", "push.apns.key: ", "push.fcm.account: "] {
+        #expect(outcome.lines.contains { $0.contains(text) }, "\(text): \(outcome.lines)")
+      }
+    }
+  }
+
+  @Test func aListOfLinksSaysThatFederationIsOff() async throws {
+    try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
+      let off = try await Command.run("federation", "list", in: folder)
+      #expect(off.status == 0 && off.output.contains("federation is off. Set federation.enabled: true"))
+      let isOn = try await Command.run("federation", "list", "--set", "federation.enabled=true", in: folder)
+      #expect(isOn.output == "There are no links to other servers.\n")
+    }
+  }
+
   @Test func aSecretIsNoArgument() async throws {
     try await withScratchFolder { folder in
       let outcome = try await Command.run("serve", "--set", "turn.secret=prospero", in: folder)

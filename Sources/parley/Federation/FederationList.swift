@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import ServerConfiguration
 
 struct FederationList: ListCommand {
   typealias Operation = ListFederation
@@ -19,6 +20,11 @@ struct FederationList: ListCommand {
 
   static let none = "There are no links to other servers."
   static let table = TextTable("Elsewhere", "Here", "State", "Streams", "Waiting", "Failures", "Reason")
+
+  func none(in context: CommandContext) -> String {
+    guard let settings = context.settings, settings.federation == nil else { return Self.none }
+    return "There are no links to other servers: federation is off. Set federation.enabled: true, and restart."
+  }
 
   func input(in context: CommandContext, after cursor: String?) -> Operation.Input { .init(after: cursor, limit: 500) }
 
