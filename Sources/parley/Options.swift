@@ -141,11 +141,25 @@ struct OutputOptions: ParsableArguments {
 }
 
 /// The options of every command that works on the data.
-struct CommandOptions: ParsableArguments {
+struct CommandOptions: DataOptions {
   @OptionGroup var output: OutputOptions
   @OptionGroup var configuration: ConfigurationOptions
   @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions
+}
 
+/// The options of a command that works on the data of this machine only.
+struct LocalDataOptions: DataOptions {
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var configuration: ConfigurationOptions
+  @OptionGroup(visibility: .hidden) var remote: RemoteOptions
+}
+
+protocol DataOptions: ParsableArguments {
+  var configuration: ConfigurationOptions { get }
+  var remote: RemoteOptions { get }
+}
+
+extension DataOptions {
   /// Calls `body` with access to the data.
   ///
   /// - Parameters:

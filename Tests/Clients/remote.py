@@ -18,6 +18,7 @@ SAME = "the same as on the server's own machine"
 PATHLESS = "the same but for the paths of files, which do not leave the server's machine"
 DONE = "status 0"
 LOCAL = "operation-local"
+HERE = "command-local: refused before anything is read or sent"
 NUMBER = "the number of what was made last"
 
 # The command, how it must end, and its standard input. The order is that of a day: what is looked at was made before.
@@ -59,15 +60,13 @@ COMMANDS = [
     ("log level", SAME), ("log level debug", DONE), ("reload", DONE), ("health", DONE), ("stats", DONE), ("top", SAME),
     ("sending", SAME),
     ("audit --limit 5", DONE),
-    ("backup /nowhere.db", LOCAL), ("export xep0227", LOCAL), ("import xep0227 PORTABLE", LOCAL), ("import prosody FOLDER", LOCAL),
-    ("import ejabberd DUMP", LOCAL),
+    ("backup /nowhere.db", LOCAL), ("export xep0227", HERE), ("import xep0227 PORTABLE", HERE), ("import prosody FOLDER", HERE),
+    ("import ejabberd DUMP", HERE),
     ("user delete tybalt --yes", DONE), ("user delete nina --erase --yes", DONE), ("user list", SAME),
 ]
 # Of the server's own machine: they refuse --server before they do anything.
-OF_THIS_MACHINE = {"serve", "init", "restore", "check"}
-
-PORTABLE = """<server-data xmlns="urn:xmpp:pie:0"><host jid="localhost"><user name="rosaline" password="secret"/></host></server-data>"""
-DUMP = "{tables,[{passwd,[{record_name,passwd},{attributes,[us,password]}]}]}.\n{passwd,{<<\"rosaline\">>,<<\"localhost\">>},<<\"secret\">>}.\n"
+OF_THIS_MACHINE = {
+    "serve", "init", "restore", "check", "export xep0227", "import xep0227", "import prosody", "import ejabberd"}
 
 
 class Shell:
@@ -143,21 +142,16 @@ def every_command(checks, server, shell):
         others = {name for name, takes in known.items() if not takes} - {"help"}
         expect(others == OF_THIS_MACHINE, f"{others}")
         for name in sorted(OF_THIS_MACHINE):
-            more = ["x"] if name == "restore" else []
-            shell.fails(2, "(command-local)", name, *more)
-            shell.fails(2, "without PARLEY_SERVER", name, *more, options=[], PARLEY_SERVER=shell.url)
-    folder = pathlib.Path(server.folder)
-    (folder / "PORTABLE").write_text(PORTABLE)
-    (folder / "DUMP").write_text(DUMP)
-    (folder / "FOLDER" / "localhost" / "accounts").mkdir(parents=True)
-    (folder / "FOLDER" / "localhost" / "accounts" / "rosaline.dat").write_text('return {["password"] = "secret"}\n')
+            more = [*name.split(), *(["x"] if name.startswith(("restore", "import")) else [])]
+            shell.fails(2, "(command-local)", *more)
+            shell.fails(2, "without PARLEY_SERVER", *more, options=[], PARLEY_SERVER=shell.url)
     number, printed = "", {}
     for command, end, *stdin in COMMANDS:
         with checks.check(f"elsewhere: parley {command}"):
-            words = [str(folder / w) if w in ("PORTABLE", "DUMP", "FOLDER") else w.replace("#", number) for w in command.split()]
+            words = [w.replace("#", number) for w in command.split()]
             json_too = [] if words[0] in ("top", "backup", "import", "export") else ["--json"]
             done = shell.run(*words, *json_too, stdin="".join(stdin))
-            if end != LOCAL:  # the paths of these are the caller's own
+            if end not in (LOCAL, HERE):  # the paths of these are the caller's own
                 printed[command] = done.stdout + done.stderr
             if end in (SAME, PATHLESS):
                 here = subprocess.run(
@@ -169,6 +163,8 @@ def every_command(checks, server, shell):
                     told = "".join(line for line in told.splitlines(True) if '"file" : ' not in line)
                 expect((done.returncode, done.stdout, done.stderr) == (here.returncode, told, here.stderr),
                        f"elsewhere: {done}\nhere: {here}")
+            elif end == HERE:
+                expect(done.returncode == 2 and "(command-local)" in done.stderr, f"{done}")
             elif end == LOCAL:
                 expect(done.returncode == 1 and "own machine only" in done.stderr, f"{done}")
             else:

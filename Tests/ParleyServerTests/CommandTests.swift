@@ -421,6 +421,14 @@ import Testing
         #expect(text.contains("Example"), "\(command)")
         #expect(text.contains("  parley \(command.joined(separator: " "))"), "\(command)")
       }
+      // Commands of this machine only do not show the options of those that act on a server elsewhere.
+      for (command, isShown) in [("export", false), ("import", false), ("user list", true)] {
+        let words = command.split(separator: " ").map(String.init)
+        let (process, output, _) = try Command.start(words + (isShown ? [] : ["xep0227"]) + ["--help"], in: folder)
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(text.contains("--config") && text.contains("--server") == isShown, "\(command)")
+      }
       let completion = try await Command.run("--generate-completion-script", "bash", in: folder)
       #expect(completion.status == 0)
       #expect(completion.output.contains("password-stdin"))

@@ -32,9 +32,10 @@ struct ExportPortable: AsyncParsableCommand {
   @Option(name: .long, help: "The domain; else the first one.") var domain: String?
   @Option(name: .long, help: "The file to create, for its owner alone; else standard output.", completion: .file())
   var output: String?
-  @OptionGroup var options: CommandOptions
+  @OptionGroup var options: LocalDataOptions
 
   func run() async throws {
+    try options.remote.refuse(options.configuration)
     try await options.withData { context in
       let file = try output.map { path in
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -37,7 +37,7 @@ struct ImportPortable: AsyncParsableCommand {
 
   @Argument(help: "The file.", completion: .file(extensions: ["xml"])) var file: String
   @OptionGroup var importing: ImportOptions
-  @OptionGroup var options: CommandOptions
+  @OptionGroup var options: LocalDataOptions
 
   func run() async throws { try await importing.run(PortableSource(file), at: file, Self.self, options) }
 }
@@ -59,7 +59,7 @@ struct ImportProsody: AsyncParsableCommand {
 
   @Argument(help: "The data folder (data_path), or the database.", completion: .file()) var data: String
   @OptionGroup var importing: ImportOptions
-  @OptionGroup var options: CommandOptions
+  @OptionGroup var options: LocalDataOptions
 
   func run() async throws { try await importing.run(ProsodySource.at(data), at: data, Self.self, options) }
 }
@@ -88,7 +88,7 @@ struct ImportEjabberd: AsyncParsableCommand {
   @Option(name: .long, help: "The folder of uploaded files (docroot of mod_http_upload).", completion: .directory)
   var uploads: String?
   @OptionGroup var importing: ImportOptions
-  @OptionGroup var options: CommandOptions
+  @OptionGroup var options: LocalDataOptions
 
   func run() async throws {
     try await importing.run(
@@ -111,8 +111,9 @@ struct ImportOptions: ParsableArguments {
   var report: String?
 
   func run(
-    _ source: any ImportSource, at path: String, _ command: any ParsableCommand.Type, _ options: CommandOptions
+    _ source: any ImportSource, at path: String, _ command: any ParsableCommand.Type, _ options: LocalDataOptions
   ) async throws {
+    try options.remote.refuse(options.configuration)
     let name = "\(command._commandName) \(Files.absolute(path))"
     do throws(SourceFailure) { try source.check() } catch { throw StartupError(error.description) }
     let interrupt = Interrupt()
