@@ -133,6 +133,10 @@ import Testing
       #expect(promoted.output == "bob@localhost is admin in team.\n")
       let members = try await Command.run("dialog", "members", "team", in: folder)
       #expect(members.output.contains("\nbob@localhost    admin "))
+      // An owner without a name may be called "Guest 2".
+      let help = try await Command.run("dialog", "members", "--help", in: folder)
+      let words = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      #expect(words.contains("is called Guest with a number there, and is not therefore a guest"))
       let removed = try await Command.run("dialog", "remove", "team", "bob", in: folder)
       #expect(removed.output == "bob@localhost is not in team any more.\n")
 

@@ -7,6 +7,9 @@ struct DialogMembers: ListCommand {
     commandName: "members",
     abstract: "Lists a dialog's members, or those with one role.",
     discussion: """
+      Called is the nick in the dialog. Where members do not see addresses, one without a name and without a nick of their \
+      own is called Guest with a number there, and is not therefore a guest: Member is who it is.
+
       Examples:
         parley dialog members team@conference.localhost
         parley dialog members team --role banned
