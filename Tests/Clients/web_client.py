@@ -222,7 +222,8 @@ async def surviving(checks, server, browser, page, romeo):
         await page.keyboard.press("Enter")
         await romeo.saw("message", text("Not stored yet"))
         await bubble(page, "Not stored yet", "delivered")
-        await page.wait_for_function("() => !Object.keys(localStorage).some((key) => key.startsWith('parley.draft/'))")
+        # What says that a draft is gone has no text.
+        await page.wait_for_function("() => !Object.entries(localStorage).some(([key, value]) => key.startsWith('parley.draft/') && JSON.parse(value).text)")
     with checks.check("web client: a restarted server"):
         await loop.run_in_executor(None, server.stop)
         await say(page, "While it is away")
