@@ -130,7 +130,7 @@ public enum Limits {
   /// Bytes of the requests to one user that wait for an answer, each with its address and `requestOverhead`, as a login reads
   /// them all: 3,500 short ones, more than anybody answers, or 240 of the largest. Those of contacts do not count. Beyond
   /// it the domain that has most of these bytes gives up its oldest ones, as if they were withdrawn, until a sixteenth is
-  /// free: one domain keeps no other's from the user. Whoever asked may ask again.
+  /// free, so that no domain crowds out the requests of others. The senders may ask again.
   public static let requestsBytesMax = 1_048_576
   static let requestOverhead = 256
   /// Requests that give way to a new one at a time: some milliseconds in which others wait.

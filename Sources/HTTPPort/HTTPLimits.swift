@@ -49,7 +49,8 @@ enum HTTPLimits {
   /// The bodies that are under way and not streamed: those without a login share an eighth of the memory that the server may use,
   /// at most 256 MiB, with streams before their login, and those of logged-in users have as much of their own. Each counts with
   /// `requestBytes`, what the work on its request and a buffer of the socket take, so that requests whose bodies never come are bounded
-  /// as well. A body that goes to a disk does not count. At the bound the network with the most loses its oldest body, which is answered with 503 and this value of `Retry-After`, in seconds: as long as most bodies take.
+  /// as well. A body that goes to a disk does not count. At the bound the network with the most loses its oldest body, which is
+  /// answered with 503 and this value of `Retry-After`, in seconds: as long as most bodies take.
   static let bodyRetrySeconds = 5
   static let requestBytes = 81_920
   /// The minimum rate at which a client takes responses, in bytes per second, and its allowance: as for bodies, and a minute for a

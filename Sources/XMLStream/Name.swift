@@ -26,7 +26,8 @@ extension Name: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
-/// Some names in one word, by which most elements that have none of them are told apart at once.
+/// A filter for a set of names, one bit for each of 64 hashes: it rules out most elements that have none of the names without a
+/// comparison of bytes.
 public struct NameFilter: Sendable {
   private let bits: UInt64
 

@@ -23,6 +23,13 @@ import Testing
     try await stage.accounts.finish(try await stage.accounts.beginDeletion(of: party.id, erasing: true))
   }
 
+  private func isRetraction(_ delivery: Delivery) -> Bool {
+    guard case .entry(let entry, _) = delivery, case .message(let message) = entry.fact,
+      case .retraction = message.reference?.kind
+    else { return false }
+    return true
+  }
+
   @Test func anErasureTakesBackWhatWasSaidWhereverItWasSaid() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
@@ -37,13 +44,7 @@ import Testing
     #expect(try await texts(stage, dialog.id) == ["-", "hush"])
     #expect(try await texts(stage, feud.id) == ["-"])
     // A session that is online is told, as of any retraction.
-    let retracted = session.deliveries().contains { delivery in
-      guard case .entry(let entry, _) = delivery, case .message(let message) = entry.fact,
-        case .retraction = message.reference?.kind
-      else { return false }
-      return true
-    }
-    #expect(retracted)
+    #expect(session.deliveries().contains(where: isRetraction))
     let user = try #require(try await stage.parley.read { try $0.user(romeo.id) })
     #expect(user.state == .deleted)
     #expect(user.profile == Profile())
@@ -142,13 +143,7 @@ import Testing
     let session = try await stage.session(juliet, "balcony")
     try await erase(stage, romeo)
     #expect(try await texts(stage, dialog.id) == ["-"])
-    let retracted = session.deliveries().contains { delivery in
-      guard case .entry(let entry, _) = delivery, case .message(let message) = entry.fact,
-        case .retraction = message.reference?.kind
-      else { return false }
-      return true
-    }
-    #expect(retracted)
+    #expect(session.deliveries().contains(where: isRetraction))
     #expect(try await stage.parley.read { try $0.user(romeo.id)?.state } == .deleted)
     #expect(try await stage.parley.read { try $0.member(juliet.id, of: room.dialog)?.affiliation } == .owner)
     #expect(try await stage.parley.read { try $0.room(alone.dialog)?.isDestroyed } == true)

@@ -72,13 +72,13 @@ def played(logs, *tasks, **options):
 
 def behind(logs):
     """A script whose daemon and file stay, and one that dies."""
-    daemon = "import subprocess; subprocess.Popen(['sh', '-c', 'exec sleep 1000 &']).wait();"
+    daemon = "import subprocess; subprocess.Popen(['sh', '-c', 'exec tail -f /dev/null &']).wait();"
     busy = "import time, os\nif os.fork() == 0:\n    while time.process_time() < 0.3: pass\n    os._exit(0)\nos.wait();"
     found, _ = played(
         logs, Task("leaves", program(result(logs / "leaves.json", "one") + daemon + "import os; open(os.environ['TMPDIR'] + '/kept', 'w')")),
         Task("busy", program(busy + result(logs / "busy.json", "one"))),
         Task("dies", program("import os; os.abort()")), Task("silent", program("pass")))
-    expect(found["leaves"].left == ["sleep", "kept in its folder"] and not found["leaves"].failed, f"{found['leaves']}")
+    expect(found["leaves"].left == ["tail", "kept in its folder"] and not found["leaves"].failed, f"{found['leaves']}")
     expect(0.3 <= found["busy"].cpu, f"{found['busy']}")
     expect("SIGABRT" in found["dies"].failed[0].reason and not found["dies"].may_pass, f"{found['dies']}")
     expect(found["silent"].failed and not found["silent"].may_pass, f"{found['silent']}")

@@ -43,7 +43,7 @@ final class Dialer: Sendable {
   /// no absence of records (RFC 7673 3.1): such a stream cannot be judged now.
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] { try await lookUp.targets(of: domain) }
 
-  /// Returns all servers of a domain that is to be reached.
+  /// Returns the same servers for an operator who checks whether a domain can be reached (`ServerLookUp.existingTargets`).
   func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
     try await lookUp.existingTargets(of: domain)
   }

@@ -20,7 +20,7 @@ final class LinkWork {
     /// The work that waits for it, of the same author.
     var behind: [() -> Void] = []
   }
-  /// What of one author waits: the posts whose outcomes are awaited, and the work behind them.
+  /// Counts the posts of one author whose outcomes are awaited, and the work that waits behind them.
   private struct Line {
     var count = 0
     /// The number of the last post.

@@ -100,8 +100,8 @@ struct ServerLookUp: Sendable {
     return targets
   }
 
-  /// Returns what `targets` does, for an operator who looks for the servers of a domain that is to be reached: one that has
-  /// neither servers nor addresses is no such domain. (A stream may come from it nonetheless.)
+  /// Returns the servers that `targets` returns, for an operator who checks whether a domain can be reached. Fails with
+  /// `noSuchDomain` if the DNS has neither servers nor addresses for it, although streams may still come from such a domain.
   func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
     let targets = try await targets(of: domain)
     guard case .itself(let server) = try await servers(of: domain), case .name(let host) = server.host else {

@@ -18,7 +18,8 @@ protocol ServerDialing: Sendable {
   ) async throws(DialFailure) -> DialedConnection
   /// Returns all servers of a domain, for streams that come from it (RFC 7673 3).
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget]
-  /// Returns all servers of a domain that is to be reached; one without servers and addresses is no such domain.
+  /// Returns the same servers for an operator who checks whether the domain can be reached. Fails with `noSuchDomain` if the DNS
+  /// has neither servers nor addresses for it.
   func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget]
   /// Looks all names up anew from now on.
   func forget()

@@ -296,14 +296,25 @@ import XMPP
     func extras(_ extras: [UInt8], saying text: String) -> [UInt8] { extras }
   }
 
+  /// Returns servers that ask a backend about each message, and a link between them.
+  private func asking(_ backend: Backend) async throws -> (ScriptedFederation, FederationLink) {
+    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
+    let scripted = try await ScriptedFederation(
+      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
+    return (scripted, try scripted.link("mantua.example"))
+  }
+
+  private static func hail(_ to: BareJID) -> MessageDraft {
+    MessageDraft(
+      to: to, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
+      key: nil)
+  }
+
   /// While a backend is asked about one person's message, the outcomes of what another has sent by the same link come first.
   /// Each is that of its own stanza, and the message is not acknowledged before it is committed.
   @Test func anOutcomeIsThatOfItsOwnStanza() async throws {
     let backend = Backend()
-    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
-    let scripted = try await ScriptedFederation(
-      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
-    let link = try scripted.link("mantua.example")
+    let (scripted, link) = try await asking(backend)
     let juliet = try await scripted.user("juliet").address
     let asked = Party(remote: try #require(BareJID(parsing: "a@mantua.example")), realm: link.realm)
     let other = Party(remote: try #require(BareJID(parsing: "b@mantua.example")), realm: link.realm)
@@ -311,10 +322,7 @@ import XMPP
     await link.ask { driver in
       guard let work = driver.work, let stanza = StanzaBytes.stanza({ $0.raw(Array("<presence type='error'/>".utf8)) })
       else { return note.finish() }
-      let draft = MessageDraft(
-        to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
-        key: nil)
-      work.post(.message(draft), by: asked, for: stanza) { _ in note.yield("message") }
+      work.post(.message(Self.hail(juliet)), by: asked, for: stanza) { _ in note.yield("message") }
       work.afterPosts { note.yield("acknowledged") }
       work.post(.subscription(.unsubscribed, to: juliet, stanza: nil), by: other, for: stanza) { _ in
         note.yield("other")
@@ -333,10 +341,7 @@ import XMPP
   /// many wait as may. None is refused, and nothing is acknowledged before the message is committed.
   @Test func othersOfADomainDoNotWaitForABackend() async throws {
     let backend = Backend()
-    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
-    let scripted = try await ScriptedFederation(
-      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
-    let link = try scripted.link("mantua.example")
+    let (scripted, link) = try await asking(backend)
     let juliet = try await scripted.user("juliet").address
     let asked = Party(remote: try #require(BareJID(parsing: "a@mantua.example")), realm: link.realm)
     let other = Party(remote: try #require(BareJID(parsing: "b@mantua.example")), realm: link.realm)
@@ -347,10 +352,7 @@ import XMPP
         note.finish()
         return "no work"
       }
-      let draft = MessageDraft(
-        to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
-        key: nil)
-      work.post(.message(draft), by: asked, for: stanza) { _ in note.yield("message") }
+      work.post(.message(Self.hail(juliet)), by: asked, for: stanza) { _ in note.yield("message") }
       work.afterPosts(of: asked.id) { note.yield("behind") }
       func post(_ count: Int, by author: Party) {
         for _ in 0..<count {
@@ -383,22 +385,16 @@ import XMPP
   /// The same of somebody in a room here, whose messages are not acknowledged before they are committed either.
   @Test func othersOfADomainDoNotWaitForAnOccupant() async throws {
     let backend = Backend()
-    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
-    let scripted = try await ScriptedFederation(
-      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
-    let link = try scripted.link("mantua.example")
+    let (scripted, link) = try await asking(backend)
     let juliet = try await scripted.user("juliet").address
     let address = try #require(FullJID(parsing: "a@mantua.example/x"))
     let asked = Party(remote: address.bare, realm: link.realm)
     let (heard, note) = AsyncStream<String>.makeStream()
     let seen = await link.ask { driver -> [Bool]? in
       guard let work = driver.work else { return nil }
-      let draft = MessageDraft(
-        to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
-        key: nil)
       let resident = work.residents.settle(asked, at: address, by: link)
       var seen: [Bool] = []
-      resident.post(.message(draft), numbered: true) { _ in note.yield("message") }
+      resident.post(.message(Self.hail(juliet)), numbered: true) { _ in note.yield("message") }
       work.afterAll { note.yield("acknowledged") }
       for _ in 0..<DoorLimits.postsInFlightMax {
         resident.post(.subscription(.unsubscribed, to: juliet, stanza: nil), then: nil)
@@ -425,20 +421,14 @@ import XMPP
   /// The post of an occupant who is gone meanwhile does not hold up acknowledgements.
   @Test func acknowledgementsDoNotWaitForAnOccupantWhoIsGone() async throws {
     let backend = Backend()
-    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
-    let scripted = try await ScriptedFederation(
-      beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
-    let link = try scripted.link("mantua.example")
+    let (scripted, link) = try await asking(backend)
     let juliet = try await scripted.user("juliet").address
     let address = try #require(FullJID(parsing: "a@mantua.example/x"))
     let asked = Party(remote: address.bare, realm: link.realm)
     let seen = await link.ask { driver -> [String] in
       guard let work = driver.work else { return [] }
-      let draft = MessageDraft(
-        to: juliet, content: Content(kind: .text, text: "Hail."), envelope: Envelope(type: .chat), traits: [.archived],
-        key: nil)
       var seen: [String] = []
-      work.residents.settle(asked, at: address, by: link).post(.message(draft), numbered: true, then: nil)
+      work.residents.settle(asked, at: address, by: link).post(.message(Self.hail(juliet)), numbered: true, then: nil)
       work.afterAll { seen.append("acknowledged") }
       seen.append("gone")
       work.residents.end()
