@@ -129,8 +129,9 @@ public enum Limits {
   public static let requestBytesMax = 4_096
   /// Bytes of the requests to one user that wait for an answer, each with its address and `requestOverhead`, as a login reads
   /// them all: 3,500 short ones, more than anybody answers, or 240 of the largest. Those of contacts do not count. Beyond
-  /// it the domain that has most of these bytes gives up its oldest ones, as if they were withdrawn, until a sixteenth is
-  /// free, so that no domain crowds out the requests of others. The senders may ask again.
+  /// it the zone that has most of these bytes (`DomainZone`), and in it the domain that has most, gives up its oldest ones, as if
+  /// they were withdrawn, until a sixteenth is free, so that no domain crowds out the requests of others, with its subdomains or
+  /// without. The senders may ask again.
   public static let requestsBytesMax = 1_048_576
   static let requestOverhead = 256
   /// Requests that give way to a new one at a time: some milliseconds in which others wait.

@@ -193,6 +193,30 @@ import Testing
     #expect(left.contains(juliet.address) && !gone.isEmpty && gone == Array(stored[..<gone.count]))
   }
 
+  /// Who asks from many subdomains of a zone, once from each, loses these requests and none of a domain that has two.
+  @Test func theSubdomainsOfAZoneGiveWayTogether() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let honest: [(String, Subscription)] = [("a@home.example", .nonePendingIn), ("b@home.example", .nonePendingIn)]
+    let stored = try await storeRequests(to: romeo, honest, then: { "f@s\(100 + $0).flood.example" }, in: stage)
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: longest), by: juliet)
+    let left = Set(try await waiting(for: romeo, in: stage).map(\.address))
+    let gone = stored.filter { !left.contains($0) }
+    #expect(!gone.isEmpty && gone == Array(stored[2..<(2 + gone.count)]))
+  }
+
+  /// Below a public suffix many owners have one zone: there the domain with the most gives way.
+  @Test func theDomainsOfAZoneAreCompared() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let honest: [(String, Subscription)] = [("a@home.co.example", .nonePendingIn)]
+    let stored = try await storeRequests(to: romeo, honest, then: { "f\($0)@flood.co.example" }, in: stage)
+    try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: longest), by: juliet)
+    let left = Set(try await waiting(for: romeo, in: stage).map(\.address))
+    let gone = stored.filter { !left.contains($0) }
+    #expect(!gone.isEmpty && gone == Array(stored[1..<(1 + gone.count)]))
+  }
+
   /// What gives way leaves no more behind than removed contacts do, whether or not the user changes the roster.
   @Test func requestsThatGaveWayAreDeleted() async throws {
     let stage = try Stage()

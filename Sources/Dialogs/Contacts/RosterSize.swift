@@ -46,19 +46,66 @@ extension Contact {
   }
 }
 
-extension Judge {
-  /// The requests of one domain that wait, the newest first.
-  private struct DomainRequests {
-    var bytes = 0
-    var requests: [Contact] = []
+/// The requests to a user that wait for an answer, added from the newest to the oldest, of which some give way. Theory:
+///
+/// The zone with the most bytes gives way (`DomainZone`), in it the domain with the most bytes, and of that the oldest request. So
+/// neither many users of a domain nor many subdomains of one owner crowd out the requests of others.
+private struct WaitingRequests {
+  private struct Waiting {
+    let request: Contact
+    let zone: Int
+    let domain: Int
+  }
 
-    /// Returns whether another domain's give way first: those with more bytes, or the oldest.
-    func staysBefore(_ other: DomainRequests) -> Bool {
-      if bytes != other.bytes { return bytes < other.bytes }
-      return (requests.last?.version ?? .end) > (other.requests.last?.version ?? .end)
+  /// The bytes of each name. A name has a number, since each request is compared many times.
+  private struct Sums {
+    var numbers: [String: Int] = [:]
+    var bytes: [Int] = []
+
+    /// Adds bytes to a name. Returns its number.
+    mutating func add(_ count: Int, to name: String) -> Int {
+      let number = numbers[name, default: bytes.count]
+      if number == bytes.count {
+        numbers[name] = number
+        bytes.append(0)
+      }
+      bytes[number] += count
+      return number
     }
   }
 
+  private var requests: [Waiting] = []
+  private var zones = Sums()
+  private var domains = Sums()
+
+  /// Counts a request, which does not give way. Returns the numbers of its zone and of its domain.
+  @discardableResult
+  mutating func count(_ request: Contact, in zone: String) -> (zone: Int, domain: Int) {
+    let bytes = request.requestBytes
+    return (zones.add(bytes, to: zone), domains.add(bytes, to: request.address.domain))
+  }
+
+  mutating func add(_ request: Contact, in zone: String) {
+    let numbers = count(request, in: zone)
+    requests.append(Waiting(request: request, zone: numbers.zone, domain: numbers.domain))
+  }
+
+  /// Removes the request that gives way first.
+  mutating func removeFirst() -> Contact? {
+    // Among equals the first is taken, which is the oldest.
+    let first = requests.indices.reversed().max {
+      (zones.bytes[requests[$0].zone], domains.bytes[requests[$0].domain])
+        < (zones.bytes[requests[$1].zone], domains.bytes[requests[$1].domain])
+    }
+    guard let first else { return nil }
+    let leaving = requests.remove(at: first)
+    zones.bytes[leaving.zone] -= leaving.request.requestBytes
+    domains.bytes[leaving.domain] -= leaving.request.requestBytes
+    return leaving.request
+  }
+}
+
+extension Judge {
   /// Returns the requests that give way to a new one, as a user has too many that wait for an answer
   /// (`Limits.requestsBytesMax`).
   mutating func requestsGivingWay(to new: Contact) throws -> [Contact] {
@@ -69,24 +116,25 @@ extension Judge {
     // Those that give way are removed items, whose number is bounded where the size is known (`deleteRemoved`).
     _ = try rosterSize(of: new.owner)
     excess += Limits.requestsBytesMax / 16
-    var domains: [String: DomainRequests] = [:]
+    var waiting = WaitingRequests()
     for request in try writer.ownContacts(of: new.owner).sorted(by: { $0.version > $1.version })
     where request.requestBytes > 0 && request.address != new.address {
-      domains[request.address.domain, default: DomainRequests()].bytes += request.requestBytes
-      domains[request.address.domain, default: DomainRequests()].requests.append(request)
+      waiting.add(request, in: zone(of: request))
     }
-    domains[new.address.domain]?.bytes += new.requestBytes
+    waiting.count(new, in: zone(of: new))
     var leaving: [Contact] = []
-    while excess > 0, leaving.count < Limits.requestsDroppedAtOnce,
-      let domain = domains.max(by: { $0.value.staysBefore($1.value) })?.key,
-      let oldest = domains[domain]?.requests.popLast()
-    {
-      domains[domain]?.bytes -= oldest.requestBytes
-      if domains[domain]?.requests.isEmpty == true { domains[domain] = nil }
-      excess -= oldest.requestBytes
-      leaving.append(oldest)
+    while excess > 0, leaving.count < Limits.requestsDroppedAtOnce, let first = waiting.removeFirst() {
+      excess -= first.requestBytes
+      leaving.append(first)
     }
     return leaving
+  }
+
+  /// Returns the zone of a contact's domain. A domain of this server or of its components is its own zone: an operator may have them
+  /// below a name of somebody else's.
+  private func zone(of contact: Contact) -> String {
+    let domain = contact.address.domain
+    return realms.home(ofDomain: domain) == nil ? DomainZone.of(domain) : domain
   }
 
   /// Returns the size of a roster, which is read once and then kept.
