@@ -582,6 +582,9 @@ public enum Limits {
   /// Users of one domain who become known to a home in an hour by acts of their own: a busy domain has fewer, and a
   /// flood of accounts that were made for it cannot fill the store.
   public static let strangersPerDomainPerHour = 200
+  /// Users of all domains of one zone (`DomainZone`) who become known to a home in a day: a quarter of all, so that nobody uses
+  /// up the day of all others by subdomains. All domains below a public suffix, such as `co.uk`, have fewer together.
+  public static let strangersPerZonePerDay = 5_000
   /// Users of all domains who become known to a home in a day, likewise: against a flood of domains.
   public static let strangersPerDay = 20_000
   /// Conversations that one stranger begins in an hour (`StrangerPolicy.limit`): who looks for somebody finds them.
@@ -590,7 +593,11 @@ public enum Limits {
   public static let conversationsPerAnonymousStranger = 1
   /// Conversations that all strangers of a domain begin in an hour: a wave of new accounts is soon at an end.
   public static let conversationsPerDomain = 30
-  /// The same for a domain with acquaintances of somebody here, which has real users.
+  /// Conversations that the strangers of all domains of one zone (`DomainZone`) begin in an hour, those of ten domains: otherwise a
+  /// wave would come from as many subdomains as its author wants. Domains with acquaintances here do not count: so those of
+  /// other owners below a public suffix are concerned only where nobody here knows anybody of the domain.
+  public static let conversationsPerZone = 300
+  /// Conversations of one domain with acquaintances of somebody here, which has real users.
   public static let conversationsPerKnownDomain = 1_000
   /// Conversations of all strangers in an hour: some 10 MB of memory.
   public static let conversationsOfStrangers = 50_000

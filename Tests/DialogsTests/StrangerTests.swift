@@ -191,6 +191,35 @@ import Testing
     #expect(throws: Problem.self) { try begin(last, at: time + .seconds(3_600)) }
   }
 
+  /// Whoever has a zone is bounded in it, by however many subdomains.
+  @Test func theSubdomainsOfAZoneAreBoundedTogether() throws {
+    let time = Timestamp(milliseconds: 7_200_000)
+    let (host, home) = (try BareJID("romeo@localhost"), RealmID(1))
+    var counts = StrangerCounts()
+    func begin(_ domain: String) throws {
+      try counts.begin(from: BareJID("bot@\(domain)"), to: host, home: home, atMost: 1, at: time)
+    }
+    for number in 0..<Limits.conversationsPerZone { try begin("s\(number).spam.example") }
+    counts.settled()
+    #expect(throws: Problem.self) { try begin("next.spam.example") }
+    try begin("capulet.example")
+    // One whose users are known here has its own bound.
+    counts.met(try BareJID("friend@next.spam.example"), home: home)
+    try begin("next.spam.example")
+    counts.rollBack()
+    #expect(throws: Problem.self) { try begin("next.spam.example") }
+
+    func hear(_ domain: String) throws { try counts.count(BareJID("bot@\(domain)"), home: home, at: time) }
+    for number in 1..<Limits.strangersPerZonePerDay { try hear("s\(number).spam.example") }
+    counts.settled()
+    try hear("last.spam.example")
+    #expect(throws: Problem.self) { try hear("next.spam.example") }
+    counts.rollBack()
+    try hear("next.spam.example")
+    #expect(throws: Problem.self) { try hear("last.spam.example") }
+    try hear("capulet.example")
+  }
+
   // MARK: What is stored nowhere
 
   @Test func whereStrangersAreRefusedWhatIsStoredNowhereIsToo() async throws {

@@ -12,11 +12,15 @@ struct StrangerCounts {
   private struct Sender: Hashable {
     let home: RealmID
     let domain: String
+
+    /// The zone of the domain in its place.
+    var zone: Sender { Sender(home: home, domain: DomainZone.of(domain)) }
   }
   private var hour: Int64 = 0
   private var day: Int64 = 0
   private var bySender: [Sender: Int] = [:]
   private var byHome: [RealmID: Int] = [:]
+  private var byZone: [Sender: Int] = [:]
   private var byHost: [UserID: Int] = [:]
   private struct Conversation: Hashable {
     let stranger: BareJID
@@ -30,13 +34,15 @@ struct StrangerCounts {
   private var conversations: Set<Conversation> = []
   private var byStranger: [Stranger: Int] = [:]
   private var conversationsBySender: [Sender: Int] = [:]
+  /// Those of domains that are not known.
+  private var conversationsByZone: [Sender: Int] = [:]
   /// The domains of acquaintances who have been heard since the start.
   private var known: Set<Sender> = []
 
   private enum Change {
     case heard(Sender)
     case wrote(UserID)
-    case began(Conversation)
+    case began(Conversation, isOfKnown: Bool)
     case met(Sender)
   }
   /// The changes that the batch has counted so far.
@@ -46,9 +52,9 @@ struct StrangerCounts {
     let hour = time.milliseconds / 3_600_000
     if hour != self.hour {
       (self.hour, bySender, byHost) = (hour, [:], [:])
-      (conversations, byStranger, conversationsBySender) = ([], [:], [:])
+      (conversations, byStranger, conversationsBySender, conversationsByZone) = ([], [:], [:], [:])
     }
-    if hour / 24 != day { (day, byHome) = (hour / 24, [:]) }
+    if hour / 24 != day { (day, byHome, byZone) = (hour / 24, [:], [:]) }
   }
 
   /// Counts a user of a domain elsewhere who becomes known to a home by an act of their own.
@@ -61,12 +67,19 @@ struct StrangerCounts {
         "At most \(Limits.strangersPerDomainPerHour) new users of one domain are heard an hour.",
         retryAfter: Self.rest(of: time, 3600))
     }
+    if byZone[sender.zone, default: 0] >= Limits.strangersPerZonePerDay {
+      throw Problem(
+        .tooFast, "too-many-strangers",
+        "At most \(Limits.strangersPerZonePerDay) new users of \(sender.zone.domain) and its subdomains are heard a day.",
+        retryAfter: Self.rest(of: time, 86_400))
+    }
     if byHome[home, default: 0] >= Limits.strangersPerDay {
       throw Problem(
         .tooFast, "too-many-strangers", "At most \(Limits.strangersPerDay) new users elsewhere are heard a day.",
         retryAfter: Self.rest(of: time, 86_400))
     }
     bySender[sender, default: 0] += 1
+    byZone[sender.zone, default: 0] += 1
     byHome[home, default: 0] += 1
     batch.append(.heard(sender))
   }
@@ -93,9 +106,11 @@ struct StrangerCounts {
     let conversation = Conversation(stranger: stranger, host: host, home: home)
     if conversations.contains(conversation) { return }
     let (one, sender) = (Stranger(address: stranger, home: home), Sender(home: home, domain: stranger.domain))
-    let most = known.contains(sender) ? Limits.conversationsPerKnownDomain : Limits.conversationsPerDomain
-    guard byStranger[one, default: 0] < mostPerStranger,
-      conversationsBySender[sender, default: 0] < most, conversations.count < Limits.conversationsOfStrangers
+    let isKnown = known.contains(sender)
+    let most = isKnown ? Limits.conversationsPerKnownDomain : Limits.conversationsPerDomain
+    guard byStranger[one, default: 0] < mostPerStranger, conversationsBySender[sender, default: 0] < most,
+      isKnown || conversationsByZone[sender.zone, default: 0] < Limits.conversationsPerZone,
+      conversations.count < Limits.conversationsOfStrangers
     else {
       throw Problem(
         .tooFast, "strangers-limited",
@@ -105,7 +120,8 @@ struct StrangerCounts {
     conversations.insert(conversation)
     byStranger[one, default: 0] += 1
     conversationsBySender[sender, default: 0] += 1
-    batch.append(.began(conversation))
+    if !isKnown { conversationsByZone[sender.zone, default: 0] += 1 }
+    batch.append(.began(conversation, isOfKnown: isKnown))
   }
 
   /// Notes that an acquaintance of somebody here has been heard.
@@ -126,13 +142,16 @@ struct StrangerCounts {
       switch change {
       case .heard(let sender):
         Self.takeBack(sender, from: &bySender)
+        Self.takeBack(sender.zone, from: &byZone)
         Self.takeBack(sender.home, from: &byHome)
       case .wrote(let host): Self.takeBack(host, from: &byHost)
-      case .began(let conversation):
+      case .began(let conversation, isOfKnown: let isOfKnown):
         guard conversations.remove(conversation) != nil else { continue }
         let (stranger, home) = (conversation.stranger, conversation.home)
         Self.takeBack(Stranger(address: stranger, home: home), from: &byStranger)
-        Self.takeBack(Sender(home: home, domain: stranger.domain), from: &conversationsBySender)
+        let sender = Sender(home: home, domain: stranger.domain)
+        Self.takeBack(sender, from: &conversationsBySender)
+        if !isOfKnown { Self.takeBack(sender.zone, from: &conversationsByZone) }
       case .met(let sender): known.remove(sender)
       }
     }

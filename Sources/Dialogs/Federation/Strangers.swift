@@ -5,7 +5,7 @@ import ServerMetrics
 ///
 /// A *stranger* to a user here is somebody elsewhere who is not in their roster, and to whom they have never written.
 /// What a stranger begins is a *conversation*: a message, a call or a subscription request to one user. It may be
-/// continued for the rest of the hour. Conversations are bounded for each stranger and for each domain, so that a wave
+/// continued for the rest of the hour. Conversations are bounded for each stranger, each domain and each zone, so that a wave
 /// of new accounts reaches few people; a domain with acquaintances of somebody here is given more, as it has real users.
 /// Whoever is acquainted is never concerned.
 public enum StrangerPolicy: String, Hashable, Sendable, CaseIterable {
