@@ -16,6 +16,9 @@ enum FederationLimits {
   static let stanzaBytesMax = 256 * 1024
   /// The streams that one domain elsewhere may open; the newest are closed. A server opens one for each of our domains.
   static let streamsPerDomainMax = 8
+  /// The same of all domains of one zone (`DomainZone`), as subdomains cost nothing, and verified streams are closed for nobody. It
+  /// is more than those of all owners below a public suffix open: 128 domains with all their streams.
+  static let streamsPerZoneMax = 1_024
   /// The pairs of domains that one stream is verified for; further ones are refused with `policy-violation`.
   static let pairsPerStreamMax = 32
   /// The bytes that may wait for a domain that reads none; then its stream is closed. What must arrive is in the outbox.

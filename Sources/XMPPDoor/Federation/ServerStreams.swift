@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import Dialogs
 import HTTPPort
@@ -45,10 +46,25 @@ final class ServerStreams: FederationStreamOpener {
   private let incoming = Locked(Incoming())
 
   private struct Incoming {
-    /// The verified streams that each domain has opened.
+    /// The verified streams that each domain has opened, and those of each zone.
     var streams: [String: Int] = [:]
+    var streamsOfZones: [String: Int] = [:]
     /// The reason why the last stream of a domain was refused, oldest first.
     var refusals: [(domain: String, reason: String)] = []
+
+    /// Returns whether a domain may open no more streams.
+    func isFull(_ domain: String) -> Bool {
+      streams[domain, default: 0] >= FederationLimits.streamsPerDomainMax
+        || streamsOfZones[DomainZone.of(domain), default: 0] >= FederationLimits.streamsPerZoneMax
+    }
+
+    /// Counts one more stream of a domain, or one less.
+    mutating func count(_ change: Int, of domain: String) {
+      let zone = DomainZone.of(domain)
+      let (ofDomain, ofZone) = (streams[domain, default: 0] + change, streamsOfZones[zone, default: 0] + change)
+      streams[domain] = ofDomain > 0 ? ofDomain : nil
+      streamsOfZones[zone] = ofZone > 0 ? ofZone : nil
+    }
   }
 
   ///
@@ -143,7 +159,7 @@ final class ServerStreams: FederationStreamOpener {
     guard rules.admits(domain) else {
       return (.denied(StreamError(.policyViolation, "this server does not communicate with \(domain)")), nil, nil)
     }
-    if target == nil, incoming.withLock({ $0.streams[domain, default: 0] >= FederationLimits.streamsPerDomainMax }) {
+    if target == nil, incoming.withLock({ $0.isFull(domain) }) {
       return (.denied(StreamError(.resourceConstraint, "too many streams of \(domain)")), nil, nil)
     }
     var targets: [ServerTarget] = []
@@ -215,16 +231,13 @@ final class ServerStreams: FederationStreamOpener {
 
   func cameIn(from domain: String) {
     incoming.withLock { incoming in
-      incoming.streams[domain, default: 0] += 1
+      incoming.count(1, of: domain)
       incoming.refusals.removeAll { $0.domain == domain }
     }
   }
 
   func went(_ domain: String) {
-    incoming.withLock { incoming in
-      let left = incoming.streams[domain, default: 0] - 1
-      incoming.streams[domain] = left > 0 ? left : nil
-    }
+    incoming.withLock { $0.count(-1, of: domain) }
   }
 
   /// Notes why a stream of a domain was refused.

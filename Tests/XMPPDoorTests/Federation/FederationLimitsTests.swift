@@ -164,6 +164,24 @@ import XMPP
     try await network.end()
   }
 
+  /// Whoever has a zone has no more streams by many subdomains.
+  @Test func streamsOfOneZoneAreBounded() async throws {
+    let network = try ServerNetwork()
+    let side = ServerSide("localhost", network, place: try await network.place())
+    func isDenied(_ domain: String) async -> Bool {
+      if case .denied(let error) = await side.streams.judge([], of: domain, at: nil).judgement {
+        return error.condition == .resourceConstraint
+      }
+      return false
+    }
+    for number in 0..<FederationLimits.streamsPerZoneMax { side.streams.cameIn(from: "s\(number).flood.example") }
+    #expect(await isDenied("next.flood.example"))
+    #expect(await !isDenied("capulet.example"))
+    side.streams.went("s7.flood.example")
+    #expect(await !isDenied("next.flood.example"))
+    try await network.end()
+  }
+
   /// XEP-0489.
   @Test func soManyPeopleAreRememberedAsAnonymous() async throws {
     let scripted = try await ScriptedFederation()
