@@ -202,8 +202,8 @@ import XMPP
     }
   }
 
-  /// A server elsewhere counts as one, however many connections it has. That which it loses is closed at once: TLS would keep what it
-  /// does not read for some seconds.
+  /// The servers of one zone count as one, however many subdomains and connections they have. That which is lost is closed at once: TLS
+  /// would keep what it does not read for some seconds.
   @Test func theServerWithTheMostUnreadIsDisconnected() throws {
     var memory = SessionMemory()
     memory.unread = MemoryBound(bytesMax: 12 * Self.share)
@@ -225,9 +225,9 @@ import XMPP
       return (channel, closes)
     }
     var servers = [try connect(to: "montague.example", port: 1, shares: 4)]
-    for port in 2...5 { servers.append(try connect(to: "capulet.example", port: port, shares: 2)) }
+    for port in 2...5 { servers.append(try connect(to: "s\(port).capulet.example", port: port, shares: 2)) }
     #expect(memory.unread.bytes == 12 * Self.share)
-    servers.append(try connect(to: "capulet.example", port: 6, shares: 2))
+    servers.append(try connect(to: "s6.capulet.example", port: 6, shares: 2))
     loop.run()
     #expect(servers.map { $0.channel.isActive } == [true, false, true, true, true, true])
     #expect(servers[1].closes.count == 0)

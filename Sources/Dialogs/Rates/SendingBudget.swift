@@ -69,6 +69,12 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The name by which accounts are compared where they divide something among them: of a domain elsewhere its zone
+  /// (`DomainZone`), as subdomains cost nothing.
+  public var shareName: String {
+    if case .domain(let name) = self { DomainZone.of(name) } else { description }
+  }
+
   /// Creates the account of an author: a user here, a domain elsewhere, or a component.
   init(of author: Party, in realms: RealmTable) {
     let domain = author.address.domain

@@ -289,7 +289,7 @@ class RemoteConnection: ChannelInboundHandler {
     let (me, loop) = (NIOLoopBound(self, eventLoop: loopContext.loop), loopContext.loop)
     let holder =
       unread
-      ?? door.parley.options.memory.unread.enter("\(sending.account)") { loop.execute { me.value.giveUnreadUp() } }
+      ?? door.parley.options.memory.unread.enter(sending.account.shareName) { loop.execute { me.value.giveUnreadUp() } }
     unread = holder
     holder.hold((writer?.buffer.capacity ?? 0) + MemoryBound.waiting(context.unsentBytes))
   }
