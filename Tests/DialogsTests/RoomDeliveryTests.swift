@@ -355,6 +355,34 @@ import Testing
     #expect(try await !stage.nicks(room, for: sessions[0].party).contains("mercutio"))
   }
 
+  /// What a component does in users' names waits for the share of the user alone, and that of others is as it was.
+  @Test func aUserOfAGatewayIsHeldUpAlone() async throws {
+    let stage = try Stage(remotes: ["irc.localhost"])
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let realm = try #require(stage.parley.remote(domain: "irc.localhost"))
+    let component = Party(remote: try BareJID("irc.localhost"), realm: realm.id)
+    stage.parley.grant(["irc.localhost": Privileges(requests: ["room": .set])])
+    func say(_ text: String, for session: RecordingSession) async throws {
+      let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
+        let post = Post(
+          author: component, intent: .room(.say(.address(room.address), stage.draft(text, app: true))),
+          completion: .callback { continuation.resume(returning: $0) },
+          behalf: Behalf(session.party.address, by: .request("room", isSet: true)))
+        #expect(stage.parley.submit(post))
+      }
+      _ = try result.get()
+    }
+    let load = stage.parley.registries.fanOutLoad
+    // As if the event loops had not come to so many deliveries in other rooms yet.
+    let each = Limits.fanOutLoadMax / 50
+    for number in 0..<50 { load.add(each, of: DialogID(Int64(1_000 + number)), by: sessions[1].party.address) }
+    load.add(Limits.fanOutLoadMax, of: DialogID(1_050), by: component.address)
+    let refused = try await problem { try await say("more", for: sessions[1]) }
+    #expect(refused?.code == "deliveries-too-fast")
+    try await say("calm", for: sessions[0])
+    #expect(sessions[4].effects().contains(.said("calm", .room)))
+  }
+
   /// The end of a connection is charged to nobody when it comes, so the entrance is charged for it, and an exit is not.
   @Test func anEntranceIsChargedForTheExit() async throws {
     let stage = try Stage(sending: slow)

@@ -242,7 +242,9 @@ public final class Parley: Sendable {
       }
       guard let spread = intent.spread, let large = registries.audienceSizes.large(spread.room) else { return post }
       count = large.count * spread.times
-      place = (large.address, RoomLoad(load: registries.fanOutLoad, room: large.dialog, author: post.author.address))
+      // Lanes count what a component does in a user's name for the user: so one user of a gateway does not hold up the others.
+      let author = post.behalf?.user ?? post.author.address
+      place = (large.address, RoomLoad(load: registries.fanOutLoad, room: large.dialog, author: author))
     case .node(_, at: .none), .profile: count = hub.contactSnapshot(of: post.author.id)?.subscribers.count ?? 0
     default: return post
     }
