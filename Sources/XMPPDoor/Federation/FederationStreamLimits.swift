@@ -20,6 +20,14 @@ enum FederationStreamLimits {
   /// The milliseconds in which the kernel of the other machine acknowledges what was sent; then the connection is lost.
   /// With `keepAlive`, a network that swallows everything is noticed after three minutes at the latest, where the kernel
   /// would go on for a quarter of an hour.
+  ///
+  /// Linux also counts the time for which the receive window stays closed, although the other machine answers its probes. So a server
+  /// that reads less than some 100 to 250 kB in this time while more waits for it loses its stream as well; less than half a
+  /// megabyte where its buffer has grown. It is accepted here, and not for components (`DoorLimits.componentKeepAlive`), since a
+  /// longer time would hardly keep such a stream: it ends when rows of the outbox have no proof (`FederationLimits.proofTime`), or a
+  /// request for acknowledgement no answer (`acknowledgement`), and these stand behind what is not read. What neither concerns is
+  /// stored nowhere, and is of no use to anybody after a minute: requests have failed, and presence has changed. Servers that read
+  /// at a pace by intention take 30 kB a second and more (Prosody, ejabberd). Rows are sent again by the next stream.
   static let transmission = 60_000
   /// The time without anything read or written after which the buffers of TLS are released: most streams are idle, and a
   /// conversation that goes on soon has them still.
