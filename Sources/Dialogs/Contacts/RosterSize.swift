@@ -90,14 +90,15 @@ private struct WaitingRequests {
     requests.append(Waiting(request: request, zone: numbers.zone, domain: numbers.domain))
   }
 
+  /// Returns the bytes of a request's zone, and of its domain.
+  private func bytes(at index: Int) -> (Int, Int) {
+    (zones.bytes[requests[index].zone], domains.bytes[requests[index].domain])
+  }
+
   /// Removes the request that gives way first.
   mutating func removeFirst() -> Contact? {
     // Among equals the first is taken, which is the oldest.
-    let first = requests.indices.reversed().max {
-      (zones.bytes[requests[$0].zone], domains.bytes[requests[$0].domain])
-        < (zones.bytes[requests[$1].zone], domains.bytes[requests[$1].domain])
-    }
-    guard let first else { return nil }
+    guard let first = requests.indices.reversed().max(by: { bytes(at: $0) < bytes(at: $1) }) else { return nil }
     let leaving = requests.remove(at: first)
     zones.bytes[leaving.zone] -= leaving.request.requestBytes
     domains.bytes[leaving.domain] -= leaving.request.requestBytes
