@@ -583,7 +583,8 @@ public enum Limits {
   /// flood of accounts that were made for it cannot fill the store.
   public static let strangersPerDomainPerHour = 200
   /// Users of all domains of one zone (`DomainZone`) who become known to a home in a day: a quarter of all, so that nobody uses
-  /// up the day of all others by subdomains. All domains below a public suffix, such as `co.uk`, have fewer together.
+  /// up the day of all others by subdomains. All domains below a public suffix, such as `co.uk`, have fewer together. Domains with
+  /// acquaintances here do not count, so that nobody keeps them out who has a domain below the same suffix.
   public static let strangersPerZonePerDay = 5_000
   /// Users of all domains who become known to a home in a day, likewise: against a flood of domains.
   public static let strangersPerDay = 20_000

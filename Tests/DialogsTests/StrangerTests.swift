@@ -167,7 +167,7 @@ import Testing
   @Test func aBatchThatIsRolledBackTakesBackWhatItCountedAlone() throws {
     let time = Timestamp(milliseconds: 7_200_000)
     let (host, home) = (try BareJID("romeo@localhost"), RealmID(1))
-    var counts = StrangerCounts()
+    var counts = StrangerCounts(KnownDomains())
     func stranger(_ number: Int) throws -> BareJID { try BareJID("bot\(number)@spam.example") }
     func begin(_ number: Int, at time: Timestamp) throws {
       try counts.begin(
@@ -195,7 +195,7 @@ import Testing
   @Test func theSubdomainsOfAZoneAreBoundedTogether() throws {
     let time = Timestamp(milliseconds: 7_200_000)
     let (host, home) = (try BareJID("romeo@localhost"), RealmID(1))
-    var counts = StrangerCounts()
+    var counts = StrangerCounts(KnownDomains())
     func begin(_ domain: String) throws {
       try counts.begin(from: BareJID("bot@\(domain)"), to: host, home: home, atMost: 1, at: time)
     }
@@ -218,6 +218,9 @@ import Testing
     try hear("next.spam.example")
     #expect(throws: Problem.self) { try hear("last.spam.example") }
     try hear("capulet.example")
+    // Whoever fills a zone keeps no domain out whose users are known here.
+    counts.met(try BareJID("friend@last.spam.example"), home: home)
+    try hear("last.spam.example")
   }
 
   // MARK: What is stored nowhere

@@ -20,6 +20,7 @@ struct StrangerCounts {
   private var day: Int64 = 0
   private var bySender: [Sender: Int] = [:]
   private var byHome: [RealmID: Int] = [:]
+  /// Those of domains that are not known, as in the counts of zones below.
   private var byZone: [Sender: Int] = [:]
   private var byHost: [UserID: Int] = [:]
   private struct Conversation: Hashable {
@@ -34,19 +35,19 @@ struct StrangerCounts {
   private var conversations: Set<Conversation> = []
   private var byStranger: [Stranger: Int] = [:]
   private var conversationsBySender: [Sender: Int] = [:]
-  /// Those of domains that are not known.
   private var conversationsByZone: [Sender: Int] = [:]
-  /// The domains of acquaintances who have been heard since the start.
-  private var known: Set<Sender> = []
+  private let known: KnownDomains
 
   private enum Change {
-    case heard(Sender)
+    case heard(Sender, isOfKnown: Bool)
     case wrote(UserID)
     case began(Conversation, isOfKnown: Bool)
     case met(Sender)
   }
   /// The changes that the batch has counted so far.
   private var batch: [Change] = []
+
+  init(_ known: KnownDomains) { self.known = known }
 
   private mutating func turn(to time: Timestamp) {
     let hour = time.milliseconds / 3_600_000
@@ -67,7 +68,8 @@ struct StrangerCounts {
         "At most \(Limits.strangersPerDomainPerHour) new users of one domain are heard an hour.",
         retryAfter: Self.rest(of: time, 3600))
     }
-    if byZone[sender.zone, default: 0] >= Limits.strangersPerZonePerDay {
+    let isKnown = self.isKnown(stranger, home: home)
+    if !isKnown, byZone[sender.zone, default: 0] >= Limits.strangersPerZonePerDay {
       throw Problem(
         .tooFast, "too-many-strangers",
         "At most \(Limits.strangersPerZonePerDay) new users of \(sender.zone.domain) and its subdomains are heard a day.",
@@ -79,9 +81,9 @@ struct StrangerCounts {
         retryAfter: Self.rest(of: time, 86_400))
     }
     bySender[sender, default: 0] += 1
-    byZone[sender.zone, default: 0] += 1
+    if !isKnown { byZone[sender.zone, default: 0] += 1 }
     byHome[home, default: 0] += 1
-    batch.append(.heard(sender))
+    batch.append(.heard(sender, isOfKnown: isKnown))
   }
 
   /// Counts an address elsewhere that nobody of the home has known, to which a user writes.
@@ -106,7 +108,7 @@ struct StrangerCounts {
     let conversation = Conversation(stranger: stranger, host: host, home: home)
     if conversations.contains(conversation) { return }
     let (one, sender) = (Stranger(address: stranger, home: home), Sender(home: home, domain: stranger.domain))
-    let isKnown = known.contains(sender)
+    let isKnown = self.isKnown(stranger, home: home)
     let most = isKnown ? Limits.conversationsPerKnownDomain : Limits.conversationsPerDomain
     guard byStranger[one, default: 0] < mostPerStranger, conversationsBySender[sender, default: 0] < most,
       isKnown || conversationsByZone[sender.zone, default: 0] < Limits.conversationsPerZone,
@@ -126,10 +128,12 @@ struct StrangerCounts {
 
   /// Notes that an acquaintance of somebody here has been heard.
   mutating func met(_ acquaintance: BareJID, home: RealmID) {
-    if known.count >= Limits.knownDomains { known = [] }
-    let sender = Sender(home: home, domain: acquaintance.domain)
-    if known.insert(sender).inserted { batch.append(.met(sender)) }
+    guard known.insert(acquaintance.domain, home: home) else { return }
+    batch.append(.met(Sender(home: home, domain: acquaintance.domain)))
   }
+
+  /// Returns whether an acquaintance of somebody here has been heard from the address's domain.
+  func isKnown(_ address: BareJID, home: RealmID) -> Bool { known.contains(address.domain, home: home) }
 
   // MARK: The batch
 
@@ -140,9 +144,9 @@ struct StrangerCounts {
   mutating func rollBack() {
     for change in batch {
       switch change {
-      case .heard(let sender):
+      case .heard(let sender, isOfKnown: let isOfKnown):
         Self.takeBack(sender, from: &bySender)
-        Self.takeBack(sender.zone, from: &byZone)
+        if !isOfKnown { Self.takeBack(sender.zone, from: &byZone) }
         Self.takeBack(sender.home, from: &byHome)
       case .wrote(let host): Self.takeBack(host, from: &byHost)
       case .began(let conversation, isOfKnown: let isOfKnown):
@@ -152,7 +156,7 @@ struct StrangerCounts {
         let sender = Sender(home: home, domain: stranger.domain)
         Self.takeBack(sender, from: &conversationsBySender)
         if !isOfKnown { Self.takeBack(sender.zone, from: &conversationsByZone) }
-      case .met(let sender): known.remove(sender)
+      case .met(let sender): known.remove(sender.domain, home: sender.home)
       }
     }
     batch = []

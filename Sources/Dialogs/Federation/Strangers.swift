@@ -27,11 +27,14 @@ extension Judge {
     guard realms.isFederated(author.realm), let federation = hub.federation else { return }
     let policy = federation.strangers
     let isListed = federation.isListed(author.address)
-    if policy == .allow, !isListed { return }
     let home = realms.home(of: author.realm)
+    // Acquaintances make their domain known where strangers are allowed, too: new users of other domains are bounded by zone.
+    let isAllowed = policy == .allow && !isListed
+    if isAllowed, strangers.isKnown(author.address, home: home) { return }
     if let user = try user(host, seenFrom: home)?.party, try isAcquainted(user, with: author) {
       return strangers.met(author.address, home: home)
     }
+    if isAllowed { return }
     if isListed { throw Problem.addressListed }
     if policy == .refuse {
       metrics.strangers.add(.limited)

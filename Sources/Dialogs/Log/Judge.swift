@@ -42,7 +42,7 @@ struct Judge {
   private var transaction: (any StoreWriter)?
 
   var users: [SeenAddress: CachedUser?] = [:]
-  var strangers = StrangerCounts()
+  var strangers: StrangerCounts
   /// The contact groups that this batch has changed, with their members; `nil` for a deleted one. The hub has them after
   /// the batch.
   var sharedContacts: [Int64: SharedContacts?] = [:]
@@ -121,6 +121,7 @@ struct Judge {
     sending = registries.sending
     audienceSizes = registries.audienceSizes
     fanOutLoad = registries.fanOutLoad
+    strangers = StrangerCounts(registries.knownDomains)
     privileges = hub.privileges
     pubsub = PubsubServices(options, realms.all, registries.administrators)
     callRinging = options.callRinging

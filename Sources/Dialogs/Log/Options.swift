@@ -64,6 +64,7 @@ extension Parley {
     public let sending: SendingBudgets
     let audienceSizes = AudienceSizes()
     let fanOutLoad = FanOutLoad()
+    let knownDomains = KnownDomains()
     let announcements: AnnouncementCache
     let contactGroups: ContactGroupRegistry
     package let guests: GuestRegistry

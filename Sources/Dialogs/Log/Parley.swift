@@ -199,6 +199,11 @@ public final class Parley: Sendable {
   /// Returns whether the user is a guest (`GuestPolicy`).
   public func isGuest(_ user: UserID) -> Bool { registries.guests.contains(user) }
 
+  /// Returns whether somebody of a domain elsewhere has been heard since the start whom a user here knows.
+  public func isKnown(domain: String) -> Bool {
+    realms.contains { registries.knownDomains.contains(domain, home: $0.id) }
+  }
+
   // MARK: Writing
 
   /// Queues a post; never blocks.
