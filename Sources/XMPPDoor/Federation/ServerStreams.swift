@@ -53,9 +53,11 @@ final class ServerStreams: FederationStreamOpener {
     var refusals: [(domain: String, reason: String)] = []
 
     /// Returns whether a domain may open no more streams.
-    func isFull(_ domain: String) -> Bool {
+    ///
+    /// - Parameter isKnown: Whether acquaintances of somebody here have been heard from the domain.
+    func isFull(_ domain: String, isKnown: Bool) -> Bool {
       streams[domain, default: 0] >= FederationLimits.streamsPerDomainMax
-        || streamsOfZones[DomainZone.of(domain), default: 0] >= FederationLimits.streamsPerZoneMax
+        || !isKnown && streamsOfZones[DomainZone.of(domain), default: 0] >= FederationLimits.streamsPerZoneMax
     }
 
     /// Counts one more stream of a domain, or one less.
@@ -159,8 +161,11 @@ final class ServerStreams: FederationStreamOpener {
     guard rules.admits(domain) else {
       return (.denied(StreamError(.policyViolation, "this server does not communicate with \(domain)")), nil, nil)
     }
-    if target == nil, incoming.withLock({ $0.isFull(domain) }) {
-      return (.denied(StreamError(.resourceConstraint, "too many streams of \(domain)")), nil, nil)
+    if target == nil {
+      let isKnown = door.parley.isKnown(domain: domain)
+      if incoming.withLock({ $0.isFull(domain, isKnown: isKnown) }) {
+        return (.denied(StreamError(.resourceConstraint, "too many streams of \(domain)")), nil, nil)
+      }
     }
     var targets: [ServerTarget] = []
     if let target {

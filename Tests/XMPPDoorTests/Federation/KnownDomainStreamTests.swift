@@ -1,0 +1,28 @@
+import DialogsFixtures
+import Testing
+import XMPP
+
+@testable import Dialogs
+@testable import XMPPDoor
+
+@Suite struct KnownDomainStreamTests {
+  /// Whoever opens all streams of a zone keeps no domain out whose users are known here; it has the bound of a domain.
+  @Test func aFullZoneAdmitsKnownDomains() async throws {
+    let network = try ServerNetwork()
+    let side = ServerSide("localhost", network, place: try await network.place())
+    let parley = network.stage.parley
+    func isDenied(_ domain: String) async -> Bool {
+      if case .denied = await side.streams.judge([], of: domain, at: nil).judgement { return true }
+      return false
+    }
+    for number in 0..<FederationLimits.streamsPerZoneMax { side.streams.cameIn(from: "s\(number).co.example") }
+    #expect(await isDenied("home.co.example"))
+    #expect(parley.registries.knownDomains.insert("home.co.example", home: parley.realms[0].id))
+    for _ in 0..<FederationLimits.streamsPerDomainMax {
+      #expect(await !isDenied("home.co.example"))
+      side.streams.cameIn(from: "home.co.example")
+    }
+    #expect(await isDenied("home.co.example"))
+    try await network.end()
+  }
+}
