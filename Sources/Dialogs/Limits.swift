@@ -656,6 +656,9 @@ public enum Limits {
   /// Reports of one domain elsewhere that are stored in a day, for all of its users; further ones are refused with
   /// `tooFast`. A server forwards some (`reportsForwardedPerDomainPerHour`), and nobody here can verify what it quotes.
   public static let reportsOfDomainPerDayMax = 50
+  /// Reports of all domains of one zone (`DomainZone`) that are stored in a day, those of ten domains: otherwise 100 subdomains would
+  /// use up `reportsElsewhereMax` within a day. Domains with acquaintances here do not count. Further ones are refused with `tooFast`.
+  public static let reportsOfZonePerDayMax = 500
   /// Reports of a realm that are not dismissed, at which those of other servers are refused with `overloaded`: the other
   /// half is the users' own.
   public static let reportsElsewhereMax = 5_000

@@ -217,6 +217,20 @@ import Testing
     #expect(try await Reports(cast.parley).all(in: cast.juliet.realm).isEmpty)
   }
 
+  /// Whoever has a zone fills the list by many subdomains no more than by ten.
+  @Test func reportsOfOneZoneHaveABound() async throws {
+    let cast = try await Cast()
+    func report(_ domain: String) async throws {
+      try await cast.parley.post(.report(try about("juliet@localhost")), by: try cast.elsewhere(domain))
+    }
+    for number in 0..<Limits.reportsOfZonePerDayMax { try await report("s\(number).spam.example") }
+    let refusal = await #expect(throws: Problem.self) { try await report("next.spam.example") }
+    #expect(refusal?.code == "too-many-reports")
+    try await report("mantua.example")
+    cast.wait(86_401)
+    try await report("next.spam.example")
+  }
+
   @Test func reportsOfOneDomainHaveABound() async throws {
     let cast = try await Cast()
     let mantua = try cast.elsewhere("mantua.example")

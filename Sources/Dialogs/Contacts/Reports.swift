@@ -100,9 +100,12 @@ extension Judge {
     if try writer.reportCount(by: nil, in: home, since: Timestamp(milliseconds: 0)) >= Limits.reportsElsewhereMax {
       throw Problem(.overloaded, "reports-full", "There are too many reports that nobody has looked at yet.")
     }
+    try strangers.checkReport(by: author.address, home: home, at: time)
+    let reporter = try known(author)
+    strangers.countReport(by: author.address, home: home)
     let stored = try writer.insert(
       Report(
-        realm: home, reporter: known(author).id, reported: report.reported.description, reason: report.reason,
+        realm: home, reporter: reporter.id, reported: report.reported.description, reason: report.reason,
         text: Self.cutReport(report.text), consent: [],
         messages: report.messages.prefix(Limits.reportMessagesMax).map {
           Report.Message(id: $0.id, text: $0.text.map(Self.cutReport))

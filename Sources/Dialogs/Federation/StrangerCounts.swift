@@ -36,6 +36,7 @@ struct StrangerCounts {
   private var byStranger: [Stranger: Int] = [:]
   private var conversationsBySender: [Sender: Int] = [:]
   private var conversationsByZone: [Sender: Int] = [:]
+  private var reportsByZone: [Sender: Int] = [:]
   private let known: KnownDomains
 
   private enum Change {
@@ -43,6 +44,7 @@ struct StrangerCounts {
     case wrote(UserID)
     case began(Conversation, isOfKnown: Bool)
     case met(Sender)
+    case reported(zone: Sender)
   }
   /// The changes that the batch has counted so far.
   private var batch: [Change] = []
@@ -55,7 +57,7 @@ struct StrangerCounts {
       (self.hour, bySender, byHost) = (hour, [:], [:])
       (conversations, byStranger, conversationsBySender, conversationsByZone) = ([], [:], [:], [:])
     }
-    if hour / 24 != day { (day, byHome, byZone) = (hour / 24, [:], [:]) }
+    if hour / 24 != day { (day, byHome, byZone, reportsByZone) = (hour / 24, [:], [:], [:]) }
   }
 
   /// Counts a user of a domain elsewhere who becomes known to a home by an act of their own.
@@ -135,6 +137,26 @@ struct StrangerCounts {
   /// Returns whether an acquaintance of somebody here has been heard from the address's domain.
   func isKnown(_ address: BareJID, home: RealmID) -> Bool { known.contains(address.domain, home: home) }
 
+  /// Checks that one more report of a server about a user here may be stored.
+  mutating func checkReport(by server: BareJID, home: RealmID, at time: Timestamp) throws(Problem) {
+    turn(to: time)
+    let zone = Sender(home: home, domain: server.domain).zone
+    if !isKnown(server, home: home), reportsByZone[zone, default: 0] >= Limits.reportsOfZonePerDayMax {
+      throw Problem(
+        .tooFast, "too-many-reports",
+        "At most \(Limits.reportsOfZonePerDayMax) reports of \(zone.domain) and its subdomains are taken a day.",
+        retryAfter: Self.rest(of: time, 86_400))
+    }
+  }
+
+  /// Counts a report that is stored.
+  mutating func countReport(by server: BareJID, home: RealmID) {
+    if isKnown(server, home: home) { return }
+    let zone = Sender(home: home, domain: server.domain).zone
+    reportsByZone[zone, default: 0] += 1
+    batch.append(.reported(zone: zone))
+  }
+
   // MARK: The batch
 
   /// Keeps the counted changes, as the batch is durable.
@@ -157,6 +179,7 @@ struct StrangerCounts {
         Self.takeBack(sender, from: &conversationsBySender)
         if !isOfKnown { Self.takeBack(sender.zone, from: &conversationsByZone) }
       case .met(let sender): known.remove(sender.domain, home: sender.home)
+      case .reported(zone: let zone): Self.takeBack(zone, from: &reportsByZone)
       }
     }
     batch = []
