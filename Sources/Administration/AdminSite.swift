@@ -66,7 +66,7 @@ package struct AdminSite: Sendable {
       try within.require(route.scope, for: operation.name)
       var input = try await OperationInput(
         request, context, route.method, pathParameters: route.pathParameters,
-        bytesMax: route.bytesMax, isLoggedIn: true)
+        bytesMax: route.bytesMax)
       for (name, value) in route.defaults where input.parameters[name] == nil && input.json[name] == nil {
         input.parameters[name] = value
       }

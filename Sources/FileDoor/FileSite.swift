@@ -113,7 +113,7 @@ package struct FileSite: Sendable {
       id, key: Self.key(request), name: name, length: request.headers[.contentLength].flatMap { Int64($0) },
       mediaType: request.headers[.contentType])
     // A slot is a logged-in user's.
-    context.noteLogin()
+    context.noteLogin(isOnDisk: true)
     do {
       // The port disconnects a client that stalls, which ends the body.
       for try await piece in request.body { try await upload.append(Array(piece.readableBytesView)) }

@@ -60,7 +60,7 @@ extension FileSite {
     }
     let upload = try await UserFiles(parley).resumeUpload(id, key: Self.key(request), name: name)
     // A slot is a logged-in user's.
-    context.noteLogin()
+    context.noteLogin(isOnDisk: true)
     do {
       guard upload.offset == offset else {
         throw HTTPRefusal(

@@ -16,8 +16,6 @@ public struct HTTPContext: RequestContext {
   var refusals: RefusalLog?
   /// The downloads under way; nil where they are not bounded.
   var downloads: Downloads?
-  /// The memory of bodies; nil where it is not bounded.
-  var memory: HTTPMemory?
 
   public init(source: ApplicationRequestContextSource) {
     coreContext = .init(source: source)
@@ -44,54 +42,31 @@ public struct HTTPContext: RequestContext {
       request, ProblemBody(status: refusal.status, detail: refusal.detail, code: refusal.code), refusal.headers)
   }
 
-  /// Returns the whole body of a request.
+  /// Returns the whole body of a request. `BodyPaceHandler` counts its memory until it is complete.
   ///
   /// - Parameters:
   ///   - bytesMax: The maximum length of the body in bytes.
-  ///   - isLoggedIn: Whether the request is one of a logged-in user.
   ///   - wider: Called with the beginning of a longer body. Returns the maximum length if it is one of a logged-in user, and
   ///     nil otherwise.
   /// - Throws: An `HTTPRefusal` (413) if it is too long.
   public func body(
-    of request: Request, upTo bytesMax: Int, isLoggedIn: Bool, wider: @Sendable (ByteBuffer) -> Int? = { _ in nil }
+    of request: Request, upTo bytesMax: Int, wider: @Sendable (ByteBuffer) -> Int? = { _ in nil }
   ) async throws -> ByteBuffer {
-    var (bytesMax, isLoggedIn, mayBeWider) = (bytesMax, isLoggedIn, true)
-    let announced = request.headers[.contentLength].flatMap { Int($0) }
+    var (bytesMax, mayBeWider) = (bytesMax, true)
     var body = ByteBuffer()
-    let isComplete = announced == 0 || announced == nil && request.method == .get
-    var held = isComplete ? nil : hold(body, isLoggedIn, request)
     for try await var piece in request.body {
       body.writeBuffer(&piece)
       if body.readableBytes > bytesMax, mayBeWider, let most = wider(body) {
-        (bytesMax, isLoggedIn, mayBeWider, held) = (most, true, false, nil)
+        (bytesMax, mayBeWider) = (most, false)
+        noteLogin()
       }
       guard body.readableBytes <= bytesMax else { throw Self.tooLarge(bytesMax) }
-      guard body.readableBytes != announced else { continue }
-      if let held { held.hold(Self.heldBytes(body)) } else { held = hold(body, isLoggedIn, request) }
     }
-    held?.release()
     return body
   }
 
   static func tooLarge(_ bytesMax: Int) -> HTTPRefusal {
     HTTPRefusal(status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
-  }
-
-  private static func heldBytes(_ body: ByteBuffer) -> Int { HTTPLimits.requestBytes + body.capacity }
-
-  /// Returns what counts a request with so much of its body, which is answered with 503 if others need its memory.
-  private func hold(_ body: ByteBuffer, _ isLoggedIn: Bool, _ request: Request) -> MemoryBound.Holder? {
-    guard let memory else { return nil }
-    let bound = isLoggedIn ? memory.loggedIn : memory.withoutLogin
-    let holder = bound.enter(peer(of: request).address) { [channel] in
-      channel.eventLoop.execute {
-        // A closed channel has no handlers any more.
-        let context = try? channel.pipeline.syncOperations.context(handlerType: BodyPaceHandler.self)
-        if let context { (context.handler as? BodyPaceHandler)?.giveWay(context) }
-      }
-    }
-    holder.hold(Self.heldBytes(body))
-    return holder
   }
 
   /// Returns a response's body that is read piece by piece, each one when the connection has the one before.
@@ -175,16 +150,20 @@ public struct HTTPContext: RequestContext {
   }
 
   /// Notes that the request is one of a logged-in user, so that its connection gives way to nobody while its body comes at the
-  /// least rate, and from the end of the body until the response has ended.
+  /// least rate, and from the end of the body until the response has ended. An incomplete body counts with those of logged-in users.
   ///
-  /// - Parameter onEnd: Called once, when the response or the connection has ended.
-  public func noteLogin(onEnd: @escaping @Sendable () -> Void = {}) {
+  /// - Parameters:
+  ///   - isOnDisk: Whether the body is written to the disk piece by piece, and does not count.
+  ///   - onEnd: Called once, when the response or the connection has ended.
+  public func noteLogin(isOnDisk: Bool = false, onEnd: @escaping @Sendable () -> Void = {}) {
     // The response is written later on the same loop.
     channel.eventLoop.execute { [channel] in
+      let pipeline = channel.pipeline.syncOperations
       // A closed channel has no handlers any more.
-      guard let place = try? channel.pipeline.syncOperations.handler(type: ConnectionPlace.self) else {
-        return onEnd()
+      if let context = try? pipeline.context(handlerType: BodyPaceHandler.self) {
+        (context.handler as? BodyPaceHandler)?.logIn(context, isOnDisk: isOnDisk)
       }
+      guard let place = try? pipeline.handler(type: ConnectionPlace.self) else { return onEnd() }
       place.logIn(onEnd: onEnd)
     }
   }

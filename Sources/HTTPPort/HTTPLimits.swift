@@ -46,13 +46,21 @@ enum HTTPLimits {
   /// thousands in a second. The next is refused with 429 `requests-too-many`. Uploads have a lower bound of their own
   /// (`Limits.uploadsPerUserMax`), sessions of BOSH that of all sessions, and keys of backends have none.
   static let requestsPerUserMax = 64
-  /// The bodies that are under way and not streamed: those without a login share an eighth of the memory that the server may use,
-  /// at most 256 MiB, with streams before their login, and those of logged-in users have as much of their own. Each counts with
-  /// `requestBytes`, what the work on its request and a buffer of the socket take, so that requests whose bodies never come are bounded
-  /// as well. A body that goes to a disk does not count. At the bound the network with the most loses its oldest body, which is
-  /// answered with 503 and this value of `Retry-After`, in seconds: as long as most bodies take.
+  /// The bodies that are not complete: those without a login share an eighth of the memory that the server may use, at most 256 MiB,
+  /// with streams before their login, and those of logged-in users have a sixteenth of their own. Each counts from the head of its
+  /// request on, whoever reads or refuses it, with `requestBytes`: what the connection, the work on the request and a buffer of the
+  /// socket take, measured as 94 KiB. So requests whose bodies never come are bounded as well. A body that goes to a disk does not
+  /// count. At the bound the network with the most loses its oldest body, which is answered with 503 and this value of `Retry-After`,
+  /// in seconds: as long as most bodies take.
   static let bodyRetrySeconds = 5
-  static let requestBytes = 81_920
+  static let requestBytes = 98_304
+  /// The end of a connection whose request was answered before its body was complete, as with a refusal. Its client may go on sending
+  /// while it reads the response: as long as something comes in each of these intervals, up to this time, and up to this number of
+  /// bytes. Half a second is more than a round trip in nearly all networks, eight mebibytes are a large picture or several photos, and
+  /// 30 s are the time that nginx waits. Then the connection is closed.
+  static let lingerCheck: TimeAmount = .milliseconds(500)
+  static let lingerMax: TimeAmount = .seconds(30)
+  static let lingerBytesMax: Int64 = 8 << 20
   /// The minimum rate at which a client takes responses, in bytes per second, and its allowance: as for bodies, and a minute for a
   /// phone that loses its network. The connection of a slower client is closed; a download can continue with a range.
   static let responseBytesPerSecond: Int64 = 4_096

@@ -81,7 +81,7 @@ public struct HTTPListener: Service {
     let application = Application(
       responder: SiteResponder(
         sites, origins: origins, proxies: proxies, isSecure: tls != nil, isStrict: isStrict, traces: traces,
-        refusals: refusals, downloads: bounds.downloads, memory: bounds.memory),
+        refusals: refusals, downloads: bounds.downloads),
       server: HTTPServerBuilder { [metrics, origins, proxies, refusals, bounds] in
         UpgradableChannel(
           responder: $0, sockets: sockets, origins: origins, proxies: proxies, open: open, bounds: bounds,

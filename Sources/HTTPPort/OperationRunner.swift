@@ -25,11 +25,10 @@ public struct OperationInput: Sendable {
   ///   - pathParameters: The names in the braces of the route's path; they override the query.
   ///   - bytesMax: The maximum length of the body in bytes; nothing of a longer one is read.
   ///   - takesBytes: Whether the body is bytes instead of JSON.
-  ///   - isLoggedIn: Whether the caller is known.
   /// - Throws: `.malformed` if the input is unreadable; an `HTTPRefusal` (413) if it is too long.
   public init(
     _ request: Request, _ context: HTTPContext, _ method: Method, pathParameters: [String], bytesMax: Int,
-    takesBytes: Bool = false, isLoggedIn: Bool = false
+    takesBytes: Bool = false
   ) async throws {
     for name in pathParameters {
       guard let value = context.parameters.get(name).flatMap({ PercentEncoding.decode($0) }) else {
@@ -46,7 +45,7 @@ public struct OperationInput: Sendable {
       }
       return
     }
-    let read = try await Self.body(of: request, context, upTo: bytesMax, isLoggedIn: isLoggedIn)
+    let read = try await Self.body(of: request, context, upTo: bytesMax)
     let body = Array(read.readableBytesView)
     length = body.count
     if takesBytes {
@@ -61,14 +60,12 @@ public struct OperationInput: Sendable {
     }
   }
 
-  private static func body(
-    of request: Request, _ context: HTTPContext, upTo bytesMax: Int, isLoggedIn: Bool
-  ) async throws -> ByteBuffer {
+  private static func body(of request: Request, _ context: HTTPContext, upTo bytesMax: Int) async throws -> ByteBuffer {
     // An announced length is checked before reading.
     if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax {
       throw HTTPContext.tooLarge(bytesMax)
     }
-    return try await context.body(of: request, upTo: bytesMax, isLoggedIn: isLoggedIn)
+    return try await context.body(of: request, upTo: bytesMax)
   }
 
   /// Decodes an operation's input.

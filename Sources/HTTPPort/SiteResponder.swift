@@ -15,17 +15,14 @@ struct SiteResponder: HTTPResponder {
   private let traces: Traces?
   private let refusals: RefusalLog
   private let downloads: Downloads?
-  private let memory: HTTPMemory?
 
   init(
     _ sites: [HTTPSite], origins: AllowedOrigins, proxies: TrustedProxies, isSecure: Bool,
-    isStrict: @escaping @Sendable (String?) -> Bool, traces: Traces?, refusals: RefusalLog, downloads: Downloads?,
-    memory: HTTPMemory? = nil
+    isStrict: @escaping @Sendable (String?) -> Bool, traces: Traces?, refusals: RefusalLog, downloads: Downloads?
   ) {
     self.isStrict = isStrict
     self.refusals = refusals
     self.downloads = downloads
-    self.memory = memory
     self.isSecure = isSecure
     self.origins = origins
     self.proxies = proxies
@@ -106,7 +103,6 @@ struct SiteResponder: HTTPResponder {
     context.proxies = proxies
     context.refusals = refusals
     context.downloads = downloads
-    context.memory = memory
     // RFC 9112 3.2; `HostHandler` has checked the field.
     if request.head.authority == "" {
       let refusal = HTTPRefusal(

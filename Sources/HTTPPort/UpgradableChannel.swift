@@ -69,7 +69,8 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
         sockets: sockets, origins: origins, proxies: proxies, isSecure: tls != nil, metrics: metrics)
       let malformed = MalformedRequestHandler()
       let goOn = ContinueHandler()
-      let (bodyPace, responsePace) = (BodyPaceHandler(), ResponsePaceHandler())
+      let bodyPace = BodyPaceHandler(memory: bounds.memory, proxies: proxies)
+      let responsePace = ResponsePaceHandler()
       let end = ClientEndHandler()
       let upgrader = SocketUpgrader(
         sockets: sockets, proxies: proxies, isSecure: tls != nil, memory: bounds.memory?.withoutLogin,

@@ -32,7 +32,7 @@ package struct InvitePage: Sendable {
       HTTPRoute(.post, "/invite/{token}") { request, context in
         let body: ByteBuffer
         do {
-          body = try await context.body(of: request, upTo: WebPageLimits.formBytesMax, isLoggedIn: false)
+          body = try await context.body(of: request, upTo: WebPageLimits.formBytesMax)
         } catch {
           return Self.notice(.contentTooLarge, "Too much", "This form is larger than any name and password.").response
         }

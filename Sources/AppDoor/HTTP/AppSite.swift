@@ -61,7 +61,7 @@ extension AppDoor {
     }
     var input = try await OperationInput(
       request, context, operation.method, pathParameters: operation.pathParameters, bytesMax: operation.bytesMax,
-      takesBytes: operation.takesBytes, isLoggedIn: caller != nil)
+      takesBytes: operation.takesBytes)
     // Files and pictures have bounds of their own.
     if !operation.takesBytes, input.length > 0, let user = caller?.user {
       // A body may come slowly: the time at its beginning would give the user the seconds since then once more.

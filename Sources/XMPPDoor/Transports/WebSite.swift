@@ -38,9 +38,9 @@ extension XMPPListener {
       HTTPRoute(.post, Self.boshPath) { request, context in
         let peer = context.peer(of: request)
         if let refusal = Self.refusal(peer) { throw refusal }
-        let body = try await context.body(
-          of: request, upTo: BOSHSessions.bytesMaxBeforeLogin, isLoggedIn: false
-        ) { bosh.isLoggedIn($0) ? BOSHSessions.bytesMax : nil }
+        let body = try await context.body(of: request, upTo: BOSHSessions.bytesMaxBeforeLogin) {
+          bosh.isLoggedIn($0) ? BOSHSessions.bytesMax : nil
+        }
         let response = await bosh.answer(
           to: body, from: peer.address, onLogin: { context.noteLogin() },
           whenClientLeaves: { context.whenClientLeaves($0) })
