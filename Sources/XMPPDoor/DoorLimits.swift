@@ -58,6 +58,8 @@ enum DoorLimits {
   /// longest, so that no user can have others disconnected. The slowest mobile networks take 4 KiB a second, and so all that
   /// may wait for a client in a minute.
   static let readLeast = 20 * 1024
+  /// The bytes that TLS keeps beside them: its buffer grows from 16 to 64 KiB with long output, and stays large.
+  static let unreadTLSBytes = 48 * 1024
   static let slowReading: TimeAmount = .seconds(120)
   /// The memory that a session over requests takes for the answer that it holds back, with its connection. All answers that wait
   /// have a sixteenth of the memory that the server may use; at that bound the user with the most loses the oldest session.

@@ -108,7 +108,7 @@ BEGINNINGS = [
     (HTTPS, True, upgrade("/xmpp-websocket", "xmpp") + begun(10_000, b"<message xmlns='jabber:client'>" + b"x" * 9_000)),
     (HTTPS, True, upgrade("/v1/ws", "parley.v1") + begun(60_000, b'{"id":"' + b"x" * 50_000)),
     (HTTPS, True, posted("/http-bind", 12_000, b"<body xmlns='http://jabber.org/protocol/httpbind'>" + b"x" * 9_000)),
-    (HTTP, False, posted("/v1/sessions", 65_000, b" " * 64_000)),
+    (HTTP, False, posted("/v1/sessions", 65_000, b" " * 64_000)), (HTTP, False, posted("/v1/nothing", 65_000, b" " * 64_000)),
 ]
 
 

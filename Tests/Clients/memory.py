@@ -23,7 +23,7 @@ MEMORY = 512 << 20
 LIMITED = ["prlimit", f"--data={MEMORY}"]
 BOUND, SHARE = MEMORY // 8, 16_384
 # The shares of a request beside its body.
-REQUEST = 5
+REQUEST = 6
 # The limit counts the whole stack of each thread, 8 MiB: a machine of many cores must not use it up with threads.
 THREADS = 2
 # The sessions that one user may have, and users enough that all memory for what their sessions do not read is taken.
@@ -240,6 +240,28 @@ def bodies(checks, server):
             everywhere(server)
             expect(BOUND // 2 < held(server) <= BOUND, f"{held(server)} bytes are held")
         until("all is given up", lambda: held(server) == 0)
+    refused(checks, server)
+
+
+def refused(checks, server):
+    """Requests without a token, to which the server answers before it reads their bodies."""
+    head = "PATCH /v1/users/me HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with checks.check("memory: a request that is refused before its body has come ends its connection, though its client keeps it"):
+        with Attack(server.http, BOUND // SHARE // REQUEST + 50, f"{head}Content-Length: 61000\r\n\r\n{'x' * 60_000}") as attack:
+            until("the end of all", lambda: attack.held == 0)
+            answers = [answer.lower() for answer in attack.answers if answer]
+            expect(answers and all(b"\r\nconnection: close\r\n" in answer for answer in answers), f"{answers[:3]}")
+            expect({answer[:12] for answer in answers} <= {b"http/1.1 401", b"http/1.1 429", b"http/1.1 503"}, f"{answers[:3]}")
+            expect(held(server) <= BOUND, f"{held(server)} bytes are held")
+            until("all is given up", lambda: held(server) == 0)
+            everywhere(server)
+    with checks.check("memory: a client that sends a whole body before it reads gets the refusal"):
+        connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)
+        connection.request("PATCH", "/v1/users/me", b" " * (4 << 20), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        expect(answer.status in (401, 429) and answer.getheader("Connection") == "close", f"{answer.status} {answer.getheaders()}")
+        answer.read()
+        connection.close()
 
 
 def unread(checks):

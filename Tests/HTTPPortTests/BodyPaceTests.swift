@@ -1,3 +1,4 @@
+import Basics
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -24,12 +25,56 @@ import Testing
     #expect(pace.left(at: at(500)) == .seconds(grace - 3))
   }
 
-  private func channel(
-    _ loop: EmbeddedEventLoop, _ handler: BodyPaceHandler = BodyPaceHandler()
-  ) throws -> EmbeddedChannel {
-    let channel = EmbeddedChannel(handler: handler, loop: loop)
-    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+  /// A socket whose halves can be closed one by one; an embedded channel would close both.
+  private final class Halves: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPServerResponsePart
+
+    private(set) var isOutputClosed = false
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+      guard case .output = mode else { return context.close(mode: mode, promise: promise) }
+      isOutputClosed = true
+      promise?.succeed()
+    }
+  }
+
+  private let memory = HTTPMemory(withoutLogin: MemoryBound(), loggedIn: MemoryBound())
+  /// The bytes that are counted without a login, and those of logged-in users.
+  private var counted: [Int] { [memory.withoutLogin.bytes, memory.loggedIn.bytes] }
+  private let request = HTTPLimits.requestBytes
+
+  private func handler(_ memory: HTTPMemory? = nil) -> BodyPaceHandler {
+    BodyPaceHandler(memory: memory ?? self.memory, proxies: TrustedProxies())
+  }
+
+  private func channel(_ loop: EmbeddedEventLoop, _ handler: BodyPaceHandler? = nil) throws -> EmbeddedChannel {
+    let channel = EmbeddedChannel(handler: handler ?? self.handler(), loop: loop)
+    let remote = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+    try channel.connect(to: remote).wait()
+    channel.remoteAddress = remote
     return channel
+  }
+
+  private func piece(_ count: Int) -> HTTPServerRequestPart { .body(ByteBuffer(repeating: 1, count: count)) }
+
+  private func answer(_ channel: EmbeddedChannel, _ status: HTTPResponseStatus = .ok) throws {
+    try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: status)))
+    try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+  }
+
+  /// Returns the head of the first response that was written, and forgets all.
+  private func response(_ channel: EmbeddedChannel) throws -> HTTPResponseHead? {
+    let first = try channel.readOutbound(as: HTTPServerResponsePart.self)
+    while try channel.readOutbound(as: HTTPServerResponsePart.self) != nil {}
+    guard case .head(let head)? = first else { return nil }
+    return head
+  }
+
+  /// Returns the number of parts that were passed on, and forgets them.
+  private func passed(_ channel: EmbeddedChannel) throws -> Int {
+    var count = 0
+    while try channel.readInbound(as: HTTPServerRequestPart.self) != nil { count += 1 }
+    return count
   }
 
   private let head = HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .PUT, uri: "/"))
@@ -47,7 +92,7 @@ import Testing
 
   /// A byte now and then holds nothing for long.
   @Test func aTricklingClientIsToldAndCutOff() throws {
-    let (loop, handler) = (EmbeddedEventLoop(), BodyPaceHandler())
+    let (loop, handler) = (EmbeddedEventLoop(), handler())
     let channel = try channel(loop, handler)
     receive([head], channel)
     #expect(!handler.isTooSlow)
@@ -67,23 +112,160 @@ import Testing
 
   /// A body whose memory others need is refused until later, but only while it is not complete.
   @Test func anUnfinishedBodyGivesWay() throws {
-    let (loop, handler) = (EmbeddedEventLoop(), BodyPaceHandler())
+    let (loop, handler) = (EmbeddedEventLoop(), handler())
     let channel = try channel(loop, handler)
     let context = try channel.pipeline.syncOperations.context(handler: handler)
     receive([head, .end(nil)], channel)
     handler.giveWay(context)
     #expect(channel.isActive)
     #expect(try status(channel) == nil)
-    receive([head, .body(ByteBuffer(bytes: [1]))], channel)
+    try answer(channel)
+    #expect(try response(channel)?.status == .ok)
+    receive([head, piece(1)], channel)
     handler.giveWay(context)
     #expect(!channel.isActive)
-    guard case .head(let answer)? = try channel.readOutbound(as: HTTPServerResponsePart.self) else {
-      Issue.record("there is no response")
-      return
-    }
-    #expect(answer.status == .serviceUnavailable)
-    #expect(answer.headers["retry-after"] == ["5"] && answer.headers["connection"] == ["close"])
+    let refusal = try #require(try response(channel))
+    #expect(refusal.status == .serviceUnavailable)
+    #expect(refusal.headers["retry-after"] == ["5"] && refusal.headers["connection"] == ["close"])
     #expect(!handler.isTooSlow)
+    _ = try? channel.finish()
+  }
+
+  /// A client would take an answer to it for that to the request before it.
+  @Test func aBodyBehindAnotherRequestGivesWayWithoutAnAnswer() throws {
+    let handler = handler()
+    let channel = try channel(EmbeddedEventLoop(), handler)
+    receive([head, .end(nil), head], channel)
+    #expect(counted == [request, 0])
+    handler.giveWay(try channel.pipeline.syncOperations.context(handler: handler))
+    #expect(!channel.isActive && counted == [0, 0])
+    #expect(try response(channel) == nil)
+    _ = try? channel.finish()
+  }
+
+  @Test func anIncompleteBodyCountsFromItsHeadOn() throws {
+    let handler = handler()
+    let channel = try channel(EmbeddedEventLoop(), handler)
+    let context = try channel.pipeline.syncOperations.context(handler: handler)
+    // One that comes with its head takes nothing for long.
+    receive([head, piece(20_000), .end(nil)], channel)
+    try answer(channel)
+    #expect(memory.withoutLogin.takePeak().held == 0)
+    receive([head], channel)
+    #expect(counted == [request, 0])
+    receive([piece(20_000)], channel)
+    #expect(counted == [request + 32_768, 0])
+    handler.logIn(context, isOnDisk: false)
+    #expect(counted == [0, request + 32_768])
+    receive([.end(nil)], channel)
+    #expect(counted == [0, 0])
+    // Nobody knows whose the request behind it is.
+    receive([head], channel)
+    #expect(counted == [request, 0])
+    try answer(channel)
+    handler.logIn(context, isOnDisk: true)
+    #expect(counted == [0, 0])
+    receive([piece(20_000)], channel)
+    #expect(counted == [0, 0])
+    receive([.end(nil)], channel)
+    try answer(channel)
+    // A login is that of one request.
+    receive([head], channel)
+    #expect(counted == [request, 0])
+    _ = try? channel.finish()
+    #expect(counted == [0, 0])
+  }
+
+  @Test func theNetworkWithTheMostIncompleteBodiesLosesTheOldest() throws {
+    let loop = EmbeddedEventLoop()
+    let memory = HTTPMemory(withoutLogin: MemoryBound(bytesMax: 2 * request), loggedIn: MemoryBound())
+    let channels = try ["192.0.2.1", "192.0.2.1", "192.0.2.2"].map { client in
+      let channel = try channel(loop, handler(memory))
+      let headers: HTTPHeaders = ["x-forwarded-for": client]
+      receive([.head(HTTPRequestHead(version: .http1_1, method: .PUT, uri: "/", headers: headers))], channel)
+      return channel
+    }
+    loop.run()
+    #expect(channels.map(\.isActive) == [false, true, true])
+    #expect(try response(channels[0])?.status == .serviceUnavailable)
+    #expect(memory.withoutLogin.bytes == 2 * request)
+    for channel in channels { _ = try? channel.finish() }
+  }
+
+  /// RFC 9112 9.6: the client can read the response while it sends, and the server reads nothing but what it is sending.
+  @Test func aRefusalBeforeTheEndOfTheBodyEndsTheConnection() throws {
+    let (loop, halves) = (EmbeddedEventLoop(), Halves())
+    let channel = try channel(loop)
+    try channel.pipeline.syncOperations.addHandler(halves, position: .first)
+    receive([head, piece(40_000)], channel)
+    #expect(counted == [request + 65_536, 0])
+    try answer(channel, .tooManyRequests)
+    let refusal = try #require(try response(channel))
+    #expect(refusal.status == .tooManyRequests && refusal.headers["connection"] == ["close"])
+    #expect(halves.isOutputClosed && channel.isActive)
+    #expect(try passed(channel) == 2)
+    for _ in 0..<3 {
+      receive([piece(40_000)], channel)
+      loop.advanceTime(by: HTTPLimits.lingerCheck)
+      // It is not kept.
+      #expect(channel.isActive && counted == [request, 0])
+    }
+    #expect(try passed(channel) == 0)
+    // What answers a fault of the body is sent no more.
+    try answer(channel, .badRequest)
+    #expect(try response(channel) == nil)
+    loop.advanceTime(by: HTTPLimits.lingerCheck)
+    #expect(!channel.isActive && counted == [0, 0])
+    _ = try? channel.finish()
+  }
+
+  @Test func suchAConnectionHasSomeTimeAndBytes() throws {
+    let (loop, memory) = (EmbeddedEventLoop(), HTTPMemory(withoutLogin: MemoryBound(), loggedIn: MemoryBound()))
+    func refused() throws -> EmbeddedChannel {
+      let channel = try channel(loop, handler(memory))
+      try channel.pipeline.syncOperations.addHandler(Halves(), position: .first)
+      receive([head], channel)
+      try answer(channel, .tooManyRequests)
+      #expect(try passed(channel) == 1)
+      #expect(channel.isActive)
+      return channel
+    }
+    // The rest of the body ends it, and what follows is not handled.
+    let whole = try refused()
+    receive([piece(1), .end(nil), head, .end(nil)], whole)
+    #expect(!whole.isActive)
+    #expect(try passed(whole) == 0)
+    let long = try refused()
+    receive([piece(Int(HTTPLimits.lingerBytesMax))], long)
+    #expect(long.isActive)
+    receive([piece(1)], long)
+    #expect(!long.isActive)
+    let slow = try refused()
+    let checks = Int(HTTPLimits.lingerMax.nanoseconds / HTTPLimits.lingerCheck.nanoseconds)
+    for _ in 1..<checks {
+      receive([piece(1)], slow)
+      loop.advanceTime(by: HTTPLimits.lingerCheck)
+      #expect(slow.isActive)
+    }
+    receive([piece(1)], slow)
+    loop.advanceTime(by: HTTPLimits.lingerCheck)
+    #expect(!slow.isActive && memory.withoutLogin.bytes == 0)
+    for channel in [whole, long, slow] { _ = try? channel.finish() }
+  }
+
+  /// A response to an earlier request ends nothing.
+  @Test func aResponseBeforeTheLastHeadEndsNothing() throws {
+    let (loop, halves) = (EmbeddedEventLoop(), Halves())
+    let channel = try channel(loop)
+    try channel.pipeline.syncOperations.addHandler(halves, position: .first)
+    receive([head, .end(nil), head], channel)
+    try answer(channel)
+    #expect(try response(channel)?.headers["connection"] == [])
+    receive([.end(nil)], channel)
+    try answer(channel)
+    #expect(try response(channel)?.headers["connection"] == [])
+    loop.advanceTime(by: HTTPLimits.bodyGrace)
+    #expect(channel.isActive && !halves.isOutputClosed)
     _ = try? channel.finish()
   }
 

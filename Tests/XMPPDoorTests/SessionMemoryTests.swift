@@ -130,6 +130,30 @@ import XMPP
     try await network.end()
   }
 
+  /// The buffer of TLS stays as large as long output has made it.
+  @Test func whatTLSKeepsCountsWithUnreadOutput() async throws {
+    var memory = SessionMemory()
+    memory.unread = MemoryBound()
+    let network = try ServerNetwork(memory: memory)
+    let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
+    let loop = try #require(listener.mounted.first).loop
+    let (user, unread) = (try bare("juliet@localhost"), memory.unread)
+    try await loop.submit {
+      for (isSecured, shares) in [(false, 3), (true, 6)] {
+        let connection = try listener.connect(on: loop, framing: .document, isSecured: isSecured, peer: "192.0.2.1")
+        let client = Client(connection)
+        connection.perform(.authenticated(user, nil))
+        connection.flush()
+        client.stopsReading(20_000)
+        #expect(unread.bytes == shares * Self.share)
+        connection.lost()
+        #expect(unread.bytes == 0)
+      }
+    }.get()
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
   /// A user whose new sessions read nothing has none of others disconnected, although theirs have waited for longer.
   @Test func theUserWithTheMostUnreadIsDisconnected() async throws {
     var memory = SessionMemory()

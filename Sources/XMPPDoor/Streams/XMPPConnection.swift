@@ -332,7 +332,8 @@ final class XMPPConnection: SessionOutlet {
     let holder =
       unread ?? door.parley.options.memory.unread.enter(owner) { loop.execute { me.value.giveUnreadUp() } }
     unread = holder
-    holder.hold(gatheredMemory + MemoryBound.waiting(transport.heldBytes))
+    let tlsBytes = hasTLS ? DoorLimits.unreadTLSBytes : 0
+    holder.hold(gatheredMemory + MemoryBound.waiting(transport.heldBytes) + tlsBytes)
   }
 
   /// Closes the connection of a client that does not read, for others. Its session can be resumed.
