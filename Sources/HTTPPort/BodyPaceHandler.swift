@@ -245,10 +245,13 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
   ) -> EventLoopPromise<Void> {
     let last = promise ?? context.eventLoop.makePromise(of: Void.self)
-    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    let (bound, loop) = (NIOLoopBound((self, context), eventLoop: context.eventLoop), context.eventLoop)
     last.futureResult.whenSuccess { _ in
-      let (handler, context) = bound.value
-      handler.linger(context)
+      // The write may end while TLS is at work, which cannot be closed then.
+      loop.execute {
+        let (handler, context) = bound.value
+        handler.linger(context)
+      }
     }
     return last
   }

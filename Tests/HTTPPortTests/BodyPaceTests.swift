@@ -60,6 +60,7 @@ import Testing
   private func answer(_ channel: EmbeddedChannel, _ status: HTTPResponseStatus = .ok) throws {
     try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: status)))
     try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+    channel.embeddedEventLoop.run()
   }
 
   /// Returns the head of the first response that was written, and forgets all.
