@@ -38,11 +38,12 @@ struct BodyPace: Equatable {
 /// It closes connections whose bodies arrive too slowly, with 408 if no response has begun (RFC 9110 15.5.9). Without it a client
 /// that sends a byte now and then could hold a connection, and an upload's slot, indefinitely.
 ///
-/// It counts the memory of each incomplete body from the head of its request on, whoever reads the body or refuses it, and answers
-/// with 503 if others need that memory.
+/// It counts the memory of each incomplete body from the head of its request on, whoever reads the body or refuses it, and closes the
+/// connection if others need that memory, with 503 if no response has begun.
 ///
-/// A response that begins before the body is complete, such as a refusal, ends the connection: the server cannot know how much of
-/// the body it would have to read before the next request. The client has some time to read the response (RFC 9112 9.6).
+/// A response may begin before the body is complete, such as a refusal. If little of the body is missing, it is read and dropped, and
+/// the connection serves the next request: many clients send head and body in two packets. Otherwise the response ends the connection,
+/// and the client has some time to read it (RFC 9112 9.6).
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
@@ -58,21 +59,21 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   private let proxies: TrustedProxies
   /// The pace of the current body; nil between bodies.
   private var pace: BodyPace?
-  /// The fields of the request of the current body, which name the client of a proxy.
+  /// The fields of the request of the current body: its length, and the client of a proxy.
   private var headers: HTTPHeaders = [:]
   private var timer: Scheduled<Void>?
-  /// What counts the current body, and the number of times that one was counted, of which only the last can give way.
+  /// What counts the current body, and the number of counts that have ended, which can give way no more.
   private var holder: MemoryBound.Holder?
-  private var entrances = 0
+  private var counted = 0
+  /// Whether the current body is written to the disk piece by piece, and does not count.
+  private var isOnDisk = false
   /// The number of complete requests without a complete response. It is -1 while the body of an answered one still comes.
   private var complete = 0
   private var isAnswering = false
-  /// Whether the response that is written, or was written, ends the connection, and whether it has ended.
-  private var (isLast, isOver) = (false, false)
-  /// The bytes that the body may have once its request was answered; nil before that.
+  /// Whether the response that is written, or was written, ends the connection.
+  private var isLast = false
+  /// The bytes that the body may have once that response was written; nil before that.
   private var bytesMax: Int64?
-  /// Whether the request that is answered next is one of a logged-in user, and whether its body is kept on the disk.
-  private var (isLoggedIn, isOnDisk) = (false, false)
   /// Whether the connection was closed for its pace.
   private(set) var isTooSlow = false
 
@@ -114,15 +115,10 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    // Nothing may follow the last response, such as one to a fault of the body.
-    if isOver {
-      promise?.succeed()
-      return
-    }
     switch unwrapOutboundIn(data) {
     case .head(var head) where head.status.code >= 200:
       isAnswering = true
-      guard complete == 0, pace != nil else { break }
+      guard complete == 0, isMuchMissing else { break }
       isLast = true
       head.headers.replaceOrAdd(name: "connection", value: "close")
       return context.write(wrapOutboundOut(.head(head)), promise: promise)
@@ -130,10 +126,12 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     case .end:
       isAnswering = false
       complete -= 1
-      (isLoggedIn, isOnDisk) = (false, false)
-      guard isLast else { break }
-      isOver = true
-      return context.write(data, promise: ending(promise, context))
+      if complete < 0 {
+        // What still comes of the body is kept nowhere, not even that of an upload.
+        isOnDisk = false
+        count(context)
+      }
+      if isLast { return context.write(data, promise: ending(promise, context)) }
     }
     context.write(data, promise: promise)
   }
@@ -150,51 +148,46 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   ///
   /// - Parameter isOnDisk: Whether the body is written to the disk piece by piece. Such a body does not count.
   func logIn(_ context: ChannelHandlerContext, isOnDisk: Bool) {
-    (isLoggedIn, self.isOnDisk) = (true, isOnDisk)
-    // The body that is counted may be that of a later request.
-    guard complete == 0, holder != nil else { return }
+    // The current body may be that of a later request.
+    guard complete == 0, pace != nil else { return }
     stopCounting()
-    count(context)
+    self.isOnDisk = isOnDisk
+    count(context, isLoggedIn: true)
   }
 
   private func end() {
     pace = nil
     headers = [:]
-    stopTimer()
-    stopCounting()
-  }
-
-  private func stopTimer() {
+    isOnDisk = false
     timer?.cancel()
     timer = nil
+    stopCounting()
   }
 
   private func stopCounting() {
     holder?.release()
     holder = nil
+    counted += 1
   }
 
   /// Counts what the incomplete body takes. One whose request was answered is not kept.
-  private func count(_ context: ChannelHandlerContext) {
-    guard let memory, let pace else { return }
-    let isNext = complete == 0
-    if isNext, isOnDisk { return }
-    let kept = bytesMax == nil ? MemoryBound.grown(Int(pace.bytes)) : 0
-    let holder = holder ?? enter(isNext && isLoggedIn ? memory.loggedIn : memory.withoutLogin, context)
+  private func count(_ context: ChannelHandlerContext, isLoggedIn: Bool = false) {
+    guard let pace, !isOnDisk, let memory else { return }
+    let kept = complete < 0 ? 0 : MemoryBound.grown(Int(pace.bytes))
+    let holder = holder ?? enter(isLoggedIn ? memory.loggedIn : memory.withoutLogin, context)
     self.holder = holder
     // This may end the holder, but not at once.
     holder.hold(HTTPLimits.requestBytes + kept)
   }
 
   private func enter(_ memory: MemoryBound, _ context: ChannelHandlerContext) -> MemoryBound.Holder {
-    entrances += 1
-    let (entrance, loop) = (entrances, context.eventLoop)
+    let (count, loop) = (counted, context.eventLoop)
     let address = ClientAddress.of(ForwardedFields(headers), context.channel.remoteAddress, proxies)
     let bound = NIOLoopBound((self, context), eventLoop: loop)
     return memory.enter(address) {
       loop.execute {
         let (handler, context) = bound.value
-        if handler.entrances == entrance { handler.giveWay(context) }
+        if handler.counted == count { handler.giveWay(context) }
       }
     }
   }
@@ -214,8 +207,8 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     }
   }
 
-  /// Closes the connection for the memory that its unfinished body takes, with 503 if no response has begun. The body is kept until the
-  /// connection has ended, which does not wait for the client.
+  /// Closes the connection for the memory that its unfinished body takes, with 503 if no response has begun. The body is kept until
+  /// the connection has ended, which does not wait for the client.
   func giveWay(_ context: ChannelHandlerContext) {
     guard pace != nil else { return }
     refuse(context, .serviceUnavailable, ["retry-after": "\(HTTPLimits.bodyRetrySeconds)"])
@@ -238,7 +231,18 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     context.close(promise: nil)
   }
 
-  // MARK: The end behind a response
+  // MARK: Responses before the end of the body
+
+  /// Whether so much of the current body is missing, or may be missing, that a response ends the connection.
+  private var isMuchMissing: Bool {
+    guard let pace else { return false }
+    // A client that expects 100 need not send its body without it (RFC 9110 10.1.1). `ContinueHandler` removes the field of those that
+    // got it.
+    if headers.contains(name: "expect") { return true }
+    // A chunked body announces no length.
+    guard let length = headers.first(name: "content-length").flatMap({ Int64($0) }) else { return true }
+    return length - pace.bytes > HTTPLimits.drainedBytesMax
+  }
 
   /// Returns the promise of the last write of the last response, after which the connection ends.
   private func ending(
@@ -256,27 +260,12 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     return last
   }
 
-  /// Ends the server's half of the connection, and the other one once the client has read the response, as far as that can be seen:
-  /// when the body has ended or no more of it comes. A connection that is closed at once would be reset, since the client is still
-  /// sending, and the client might lose the response (RFC 9112 9.6).
+  /// Ends the server's half of the connection. What still comes of the body is dropped, and the connection is closed when the body
+  /// ends, or is too slow or too long. If it were closed at once it would be reset, since the client is still sending, and the client
+  /// might lose the response (RFC 9112 9.6).
   private func linger(_ context: ChannelHandlerContext) {
     guard let pace else { return context.close(promise: nil) }
-    stopTimer()
     bytesMax = pace.bytes + HTTPLimits.lingerBytesMax
-    count(context)
     context.close(mode: .output, promise: nil)
-    look(context, since: pace.bytes, until: context.eventLoop.now + HTTPLimits.lingerMax)
-  }
-
-  /// Closes the connection after an interval in which nothing has come, or at the end of all the time.
-  private func look(_ context: ChannelHandlerContext, since bytes: Int64, until end: NIODeadline) {
-    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-    timer = context.eventLoop.scheduleTask(in: HTTPLimits.lingerCheck) {
-      let (handler, context) = bound.value
-      handler.timer = nil
-      guard let pace = handler.pace else { return }
-      guard pace.bytes > bytes, context.eventLoop.now < end else { return context.pipeline.syncOperations.cut() }
-      handler.look(context, since: pace.bytes, until: end)
-    }
   }
 }

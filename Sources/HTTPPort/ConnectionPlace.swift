@@ -30,7 +30,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   /// Called when the response to the request of a logged-in user has ended.
   private var onEnd: (@Sendable () -> Void)?
   /// The number of complete requests without a complete response. It is -1 while the body of an answered one still comes.
-  private var complete = 0
+  private(set) var complete = 0
   /// The pace of the incomplete body; nil between bodies.
   private var pace: BodyPace?
   private var timer: Scheduled<Void>?

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers `Expect: 100-continue` with 100 (RFC 9110 10.1.1); without it the client waits, curl for a second. The final
-/// response follows as usual.
+/// Answers `Expect: 100-continue` with 100 (RFC 9110 10.1.1), and removes the field then; without it the client waits, curl for a
+/// second. The final response follows as usual.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler,
@@ -28,6 +28,9 @@ final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler,
       {
         context.writeAndFlush(
           wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+        var met = head
+        met.headers.remove(name: "expect")
+        return context.fireChannelRead(wrapInboundOut(.head(met)))
       }
     }
     context.fireChannelRead(data)

@@ -160,11 +160,11 @@ public struct HTTPContext: RequestContext {
     channel.eventLoop.execute { [channel] in
       let pipeline = channel.pipeline.syncOperations
       // A closed channel has no handlers any more.
-      if let context = try? pipeline.context(handlerType: BodyPaceHandler.self) {
-        (context.handler as? BodyPaceHandler)?.logIn(context, isOnDisk: isOnDisk)
-      }
       guard let place = try? pipeline.handler(type: ConnectionPlace.self) else { return onEnd() }
       place.logIn(onEnd: onEnd)
+      // Most bodies are complete.
+      guard place.complete == 0, let context = try? pipeline.context(handlerType: BodyPaceHandler.self) else { return }
+      (context.handler as? BodyPaceHandler)?.logIn(context, isOnDisk: isOnDisk)
     }
   }
 

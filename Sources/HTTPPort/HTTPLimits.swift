@@ -54,12 +54,13 @@ enum HTTPLimits {
   /// in seconds: as long as most bodies take.
   static let bodyRetrySeconds = 5
   static let requestBytes = 98_304
-  /// The end of a connection whose request was answered before its body was complete, as with a refusal. Its client may go on sending
-  /// while it reads the response: as long as something comes in each of these intervals, up to this time, and up to this number of
-  /// bytes. Half a second is more than a round trip in nearly all networks, eight mebibytes are a large picture or several photos, and
-  /// 30 s are the time that nginx waits. Then the connection is closed.
-  static let lingerCheck: TimeAmount = .milliseconds(500)
-  static let lingerMax: TimeAmount = .seconds(30)
+  /// The bytes that may be missing of a body, and are read and dropped, when its request is answered: those of most requests without a
+  /// file or picture, for clients that send head and body in two packets. Where more is missing, or the body is chunked, the response
+  /// ends the connection.
+  static let drainedBytesMax: Int64 = 65_536
+  /// The bytes of a body that are read and dropped behind such a response, for a client that sends its whole body before it reads: a
+  /// large picture or several photos. Beyond them, or if they come more slowly than any body may, or after `idle`, the connection is
+  /// closed.
   static let lingerBytesMax: Int64 = 8 << 20
   /// The minimum rate at which a client takes responses, in bytes per second, and its allowance: as for bodies, and a minute for a
   /// phone that loses its network. The connection of a slower client is closed; a download can continue with a range.
