@@ -246,15 +246,40 @@ def bodies(checks, server):
 def refused(checks, server):
     """Requests without a token, to which the server answers before it reads their bodies."""
     head = "PATCH /v1/users/me HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    with checks.check("memory: a request that is refused before its body has come ends its connection, though its client keeps it"):
-        with Attack(server.http, BOUND // SHARE // REQUEST + 50, f"{head}Content-Length: 61000\r\n\r\n{'x' * 60_000}") as attack:
+    room = BOUND // SHARE // REQUEST
+    with checks.check("memory: refused requests whose bodies come in part take memory, too, and others log in at every door"):
+        with Attack(server.http, room + 50, f"{head}Content-Length: 61000\r\n\r\n{'x' * 60_000}") as attack:
+            until("the end of some", lambda: attack.held <= room)
+            expect(attack.held > room // 4, f"{attack.held} are left")
+            everywhere(server)
+            expect(held(server) <= BOUND, f"{held(server)} bytes are held")
+            answers = {answer[:12].lower() for answer in attack.answers if answer}
+            expect(b"http/1.1 401" in answers and answers <= {b"http/1.1 401", b"http/1.1 429", b"http/1.1 503"}, f"{answers}")
+        until("all is given up", lambda: held(server) == 0)
+    with checks.check("memory: a request that is refused long before the end of its body ends its connection"):
+        with Attack(server.http, room + 50, f"{head}Content-Length: 200000\r\n\r\n{'x' * 60_000}") as attack:
             until("the end of all", lambda: attack.held == 0)
             answers = [answer.lower() for answer in attack.answers if answer]
             expect(answers and all(b"\r\nconnection: close\r\n" in answer for answer in answers), f"{answers[:3]}")
             expect({answer[:12] for answer in answers} <= {b"http/1.1 401", b"http/1.1 429", b"http/1.1 503"}, f"{answers[:3]}")
             expect(held(server) <= BOUND, f"{held(server)} bytes are held")
-            until("all is given up", lambda: held(server) == 0)
             everywhere(server)
+        until("all is given up", lambda: held(server) == 0)
+    with checks.check("memory: a client that sends its body behind its head keeps its connection, although the refusal comes between"):
+        connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)
+        connection.connect()
+        first = connection.sock
+        for _ in range(2):
+            connection.putrequest("PATCH", "/v1/users/me")
+            connection.putheader("Content-Type", "application/json")
+            connection.putheader("Content-Length", "2")
+            connection.endheaders()
+            answer = connection.getresponse()
+            expect(answer.status in (401, 429) and answer.getheader("Connection") is None, f"{answer.status} {answer.getheaders()}")
+            answer.read()
+            first.sendall(b"{}")
+        expect(connection.sock is first, "the connection was closed")
+        connection.close()
     with checks.check("memory: a client that sends a whole body before it reads gets the refusal"):
         connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)
         connection.request("PATCH", "/v1/users/me", b" " * (4 << 20), {"Content-Type": "application/json"})

@@ -80,6 +80,13 @@ import Testing
 
   private let head = HTTPServerRequestPart.head(HTTPRequestHead(version: .http1_1, method: .PUT, uri: "/"))
 
+  /// Returns the head of a request whose body has so many bytes.
+  private func head(of length: Int, _ more: HTTPHeaders = [:]) -> HTTPServerRequestPart {
+    var headers: HTTPHeaders = ["content-length": "\(length)"]
+    headers.add(contentsOf: more)
+    return .head(HTTPRequestHead(version: .http1_1, method: .PUT, uri: "/", headers: headers))
+  }
+
   private func receive(_ parts: [HTTPServerRequestPart], _ channel: EmbeddedChannel) {
     for part in parts { channel.pipeline.fireChannelRead(part) }
     channel.pipeline.fireChannelReadComplete()
@@ -193,65 +200,121 @@ import Testing
     for channel in channels { _ = try? channel.finish() }
   }
 
-  /// RFC 9112 9.6: the client can read the response while it sends, and the server reads nothing but what it is sending.
-  @Test func aRefusalBeforeTheEndOfTheBodyEndsTheConnection() throws {
-    let (loop, halves) = (EmbeddedEventLoop(), Halves())
-    let channel = try channel(loop)
+  @Test func anUpgradeEndsTheCount() throws {
+    let handler = handler()
+    let channel = try channel(EmbeddedEventLoop(), handler)
+    receive([head], channel)
+    #expect(counted == [request, 0])
+    channel.pipeline.syncOperations.removeHandler(handler, promise: nil)
+    #expect(counted == [0, 0])
+    _ = try? channel.finish()
+  }
+
+  /// Many clients send head and body in two packets.
+  @Test func aRefusalBeforeTheEndOfAShortBodyEndsNothing() throws {
+    let halves = Halves()
+    let channel = try channel(EmbeddedEventLoop())
     try channel.pipeline.syncOperations.addHandler(halves, position: .first)
-    receive([head, piece(40_000)], channel)
+    let most = Int(HTTPLimits.drainedBytesMax)
+    receive([head(of: most + 1), piece(1)], channel)
+    #expect(counted == [request + MemoryBound.shareBytes, 0])
+    try answer(channel, .unauthorized)
+    #expect(try response(channel)?.headers["connection"] == [])
+    // It counts until it has come, but is kept nowhere.
+    receive([piece(most - 1)], channel)
+    #expect(counted == [request, 0])
+    receive([piece(1), .end(nil)], channel)
+    #expect(counted == [0, 0])
+    #expect(try passed(channel) == 5)
+    receive([head(of: 1)], channel)
+    #expect(counted == [request, 0])
+    receive([piece(1), .end(nil)], channel)
+    try answer(channel)
+    #expect(try response(channel)?.status == .ok)
+    #expect(channel.isActive && !halves.isOutputClosed && counted == [0, 0])
+    receive([head(of: most + 1)], channel)
+    try answer(channel, .unauthorized)
+    #expect(try response(channel)?.headers["connection"] == ["close"])
+    _ = try? channel.finish()
+  }
+
+  @Test func whatIsLeftOfARefusedBodyGivesWay() throws {
+    let handler = handler()
+    let channel = try channel(EmbeddedEventLoop(), handler)
+    let context = try channel.pipeline.syncOperations.context(handler: handler)
+    receive([head(of: 1)], channel)
+    // What still comes of an upload does not go to the disk any more.
+    handler.logIn(context, isOnDisk: true)
+    #expect(counted == [0, 0])
+    try answer(channel, .conflict)
+    #expect(try response(channel)?.status == .conflict)
+    #expect(counted == [request, 0])
+    handler.giveWay(context)
+    #expect(!channel.isActive && counted == [0, 0])
+    #expect(try response(channel) == nil)
+    _ = try? channel.finish()
+  }
+
+  /// RFC 9110 10.1.1: a client that has not got 100 need not send its body.
+  @Test func aRefusalInsteadOfTheContinueEndsTheConnection() throws {
+    let channel = try channel(EmbeddedEventLoop())
+    try channel.pipeline.syncOperations.addHandler(ContinueHandler(), position: .first)
+    let asking = head(of: 2, ["expect": "100-continue"])
+    receive([asking], channel)
+    #expect(try response(channel)?.status == .continue)
+    try answer(channel, .unauthorized)
+    #expect(try response(channel)?.headers["connection"] == [])
+    receive([piece(2), .end(nil)], channel)
+    // Behind another request the client gets no 100.
+    receive([head, .end(nil), asking], channel)
+    try answer(channel)
+    #expect(try response(channel)?.status == .ok)
+    try answer(channel, .unauthorized)
+    #expect(try response(channel)?.headers["connection"] == ["close"])
+    _ = try? channel.finish()
+  }
+
+  /// RFC 9112 9.6: the client can read the response while it sends, and the server reads only what it is sending.
+  @Test(arguments: [true, false]) func aRefusalBeforeTheEndOfALongBodyEndsTheConnection(isChunked: Bool) throws {
+    let halves = Halves()
+    let channel = try channel(EmbeddedEventLoop())
+    try channel.pipeline.syncOperations.addHandler(halves, position: .first)
+    receive([isChunked ? head : head(of: 200_000), piece(40_000)], channel)
     #expect(counted == [request + 65_536, 0])
     try answer(channel, .tooManyRequests)
     let refusal = try #require(try response(channel))
     #expect(refusal.status == .tooManyRequests && refusal.headers["connection"] == ["close"])
     #expect(halves.isOutputClosed && channel.isActive)
     #expect(try passed(channel) == 2)
-    for _ in 0..<3 {
-      receive([piece(40_000)], channel)
-      loop.advanceTime(by: HTTPLimits.lingerCheck)
-      // It is not kept.
-      #expect(channel.isActive && counted == [request, 0])
-    }
-    #expect(try passed(channel) == 0)
-    // What answers a fault of the body is sent no more.
-    try answer(channel, .badRequest)
-    #expect(try response(channel) == nil)
-    loop.advanceTime(by: HTTPLimits.lingerCheck)
+    receive([piece(40_000)], channel)
+    // It is not kept.
+    #expect(channel.isActive && counted == [request, 0])
+    // The end of the body ends the connection, and what follows is not handled.
+    receive([.end(nil), head, .end(nil)], channel)
     #expect(!channel.isActive && counted == [0, 0])
+    #expect(try passed(channel) == 0)
     _ = try? channel.finish()
   }
 
   @Test func suchAConnectionHasSomeTimeAndBytes() throws {
-    let (loop, memory) = (EmbeddedEventLoop(), HTTPMemory(withoutLogin: MemoryBound(), loggedIn: MemoryBound()))
+    let loop = EmbeddedEventLoop()
     func refused() throws -> EmbeddedChannel {
-      let channel = try channel(loop, handler(memory))
+      let channel = try channel(loop)
       try channel.pipeline.syncOperations.addHandler(Halves(), position: .first)
       receive([head], channel)
       try answer(channel, .tooManyRequests)
-      #expect(try passed(channel) == 1)
-      #expect(channel.isActive)
+      #expect(channel.isActive && counted == [request, 0])
       return channel
     }
-    // The rest of the body ends it, and what follows is not handled.
-    let whole = try refused()
-    receive([piece(1), .end(nil), head, .end(nil)], whole)
-    #expect(!whole.isActive)
-    #expect(try passed(whole) == 0)
     let long = try refused()
     receive([piece(Int(HTTPLimits.lingerBytesMax))], long)
     #expect(long.isActive)
     receive([piece(1)], long)
     #expect(!long.isActive)
     let slow = try refused()
-    let checks = Int(HTTPLimits.lingerMax.nanoseconds / HTTPLimits.lingerCheck.nanoseconds)
-    for _ in 1..<checks {
-      receive([piece(1)], slow)
-      loop.advanceTime(by: HTTPLimits.lingerCheck)
-      #expect(slow.isActive)
-    }
-    receive([piece(1)], slow)
-    loop.advanceTime(by: HTTPLimits.lingerCheck)
-    #expect(!slow.isActive && memory.withoutLogin.bytes == 0)
-    for channel in [whole, long, slow] { _ = try? channel.finish() }
+    loop.advanceTime(by: HTTPLimits.bodyGrace)
+    #expect(!slow.isActive && counted == [0, 0])
+    for channel in [long, slow] { _ = try? channel.finish() }
   }
 
   /// A response to an earlier request ends nothing.

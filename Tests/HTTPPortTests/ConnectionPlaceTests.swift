@@ -118,6 +118,22 @@ import Testing
     #expect(bound.count == 1 && newcomer.isOpen)
   }
 
+  /// The memory of the body is that of a logged-in user from the login on.
+  @Test func aLoginCountsForTheBodyAsWell() throws {
+    let memory = HTTPMemory(withoutLogin: MemoryBound(), loggedIn: MemoryBound())
+    var counted: [Int] { [memory.withoutLogin.bytes, memory.loggedIn.bytes] }
+    let user = try Connection(from: "192.0.2.1", ConnectionBound(max: 1))
+    try user.channel.pipeline.syncOperations.addHandler(
+      BodyPaceHandler(memory: memory, proxies: TrustedProxies()), position: .first)
+    try user.beginUpload()
+    #expect(counted == [HTTPLimits.requestBytes, 0])
+    user.logIn()
+    #expect(counted == [0, HTTPLimits.requestBytes])
+    user.context.noteLogin(isOnDisk: true)
+    #expect(user.isOpen && counted == [0, 0])
+    user.channel.close(promise: nil)
+  }
+
   /// 40 KiB are ten seconds of the least rate.
   @Test func anUploadIsProtectedWhileItComes() throws {
     let bound = ConnectionBound(max: 1)
