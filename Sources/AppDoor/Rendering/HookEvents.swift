@@ -94,6 +94,14 @@ public struct HookEvents: HookRendering {
     }
     data.member("clientId", question.id)
     data.member("protocol", question.isFromApp ? "app" : "xmpp")
+    data.member("sendAt", question.due)
+    if let forward = question.forward {
+      data.name("forwardFrom")
+      data.beginObject()
+      data.member("dialogId", rendering.id(forward.dialog))
+      data.member("messageId", forward.message.description)
+      data.endObject()
+    }
     if let reference = question.reference {
       switch (reference.kind, reference.target) {
       case (.correction, .entry(let id)): data.member("edits", id.description)

@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// A hook that decides about each message before it is committed: the backend's `message.before_send`.
 public protocol BeforeSendHook: Sendable {
@@ -6,10 +7,10 @@ public protocol BeforeSendHook: Sendable {
   func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer
 }
 
-/// A message, or an edit, that is about to be sent.
+/// A message, or an edit, that is about to be sent, or to be stored as a scheduled one.
 public struct BeforeSendQuestion: Sendable {
   public let author: Party
-  /// The addressee of a private message; `nil` for a room.
+  /// The addressee of a private message; `nil` for a room, and for a change of a scheduled message that is unknown.
   public let recipient: BareJID?
   /// The room as its author names it; `nil` for a private message.
   public let room: RoomReference?
@@ -20,6 +21,28 @@ public struct BeforeSendQuestion: Sendable {
   public let id: String?
   /// Whether it was sent by the app protocol, otherwise by XMPP.
   public let isFromApp: Bool
+  /// The time at which a scheduled message is due; `nil` for others.
+  public let due: Timestamp?
+  /// The message that is forwarded, whose content is `content`; `nil` for others.
+  public let forward: ForwardDraft?
+}
+
+extension BeforeSendQuestion {
+  init(_ speech: Speech, _ content: Content, by author: Party) {
+    switch speech.place {
+    case .user(let address): (recipient, room) = (address, nil)
+    case .room(let reference): (recipient, room) = (nil, reference)
+    case .dialog(let dialog): (recipient, room) = (nil, .dialog(dialog))
+    case .scheduled: (recipient, room) = (nil, nil)
+    }
+    self.author = author
+    self.content = content
+    reference = speech.reference
+    id = speech.id
+    isFromApp = speech.isFromApp
+    due = speech.due
+    forward = speech.forward
+  }
 }
 
 public enum BeforeSendAnswer: Hashable, Sendable {
@@ -54,8 +77,10 @@ public struct BeforeSendPolicy: Sendable {
   }
 }
 
-/// Replaces the text in a message's XMPP elements (`Content.extras`), which the core does not read.
+/// Reads a message's XMPP elements (`Content.extras`), which the core does not read, and replaces the text in them.
 public protocol ContentRewriting: Sendable {
+  /// Returns the content that XMPP clients show of them; `nil` if there is none, as of a chat state.
+  func content(of extras: [UInt8]) -> Content?
   func extras(_ extras: [UInt8], saying text: String) -> [UInt8]
 }
 

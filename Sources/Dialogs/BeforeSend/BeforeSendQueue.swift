@@ -3,7 +3,7 @@ import ServerMetrics
 import Synchronization
 
 /// Asks the hook before a message enters the inbox. It is in front of the inbox, so that the committer never waits:
-/// only an author waits, and only for their own messages (`AuthorQueue`).
+/// only an author waits, and only for their own messages (`AuthorQueue`). `Intent.speech` says what it is asked about.
 ///
 /// It is bounded by the bytes of the posts that wait, of each author and in all. At a bound it refuses, as the inbox does, and callers
 /// are notified when there is room again.
@@ -50,36 +50,38 @@ final class BeforeSendQueue: Sendable {
 
   private enum Taken {
     case passes, full, queued
-    case asked(BeforeSendQuestion, UInt64)
+    case asked(Speech, UInt64)
   }
 
   /// Takes a post that must wait.
   ///
-  /// - Parameter isFromBackend: whether the post is the backend's own, about which the hook is not asked.
+  /// - Parameters:
+  ///   - isFromBackend: whether the post is the backend's own, about which the hook is not asked.
+  ///   - parley: what is read, before the hook is asked, of a message to forward and of the users of a dialog.
   /// - Returns: `nil` if the post need not wait, `false` if too much waits already; otherwise it was taken, and leaves in order.
-  func take(_ post: Post, isFromBackend: Bool) -> Bool? {
-    let question = isFromBackend ? nil : Self.question(post)
-    let bytes = Self.bytes(of: post, asking: question)
+  func take(_ post: Post, isFromBackend: Bool, in parley: Parley) -> Bool? {
+    let speech = isFromBackend ? nil : speech(of: post)
+    let bytes = Self.bytes(of: post, asking: speech)
     let taken: Taken = state.withLock { state in
       let author = post.author.id
-      if question == nil, state.lines[author] == nil { return .passes }
+      if speech == nil, state.lines[author] == nil { return .passes }
       guard state.bytes < bytesMax, (state.lines[author]?.bytes ?? 0) < authorBytesMax else { return .full }
       var line = state.lines.removeValue(forKey: author) ?? Line()
       defer { state.lines[author] = line }
       line.bytes += bytes
       state.bytes += bytes
-      guard let question else {
+      guard let speech else {
         line.posts.add(Held(post: post, bytes: bytes))
         return .queued
       }
-      if let answer = answer(unasked: question, state.questions) {
-        line.posts.add(Held(post: decided(post, answer), bytes: bytes))
+      if let answer = answer(unasked: speech, state.questions) {
+        line.posts.add(Held(post: decided(post, speech, answer), bytes: bytes))
         return .queued
       }
       state.number += 1
       state.questions += 1
       line.posts.wait(state.number)
-      return .asked(question, state.number)
+      return .asked(speech, state.number)
     }
     switch taken {
     case .passes: return nil
@@ -87,18 +89,54 @@ final class BeforeSendQueue: Sendable {
       metrics.refusals.add(.inbox)
       return false
     case .queued: drain(post.author.id)
-    case .asked(let question, let number):
-      Task { [self] in answered(post, bytes, number, await settings.beforeSend.answer(question)) }
+    case .asked(let speech, let number):
+      Task { [self] in answered(number, await asked(post, speech, bytes, in: parley)) }
     }
     return true
   }
 
+  /// Returns what the post says, if the hook is asked about it.
+  private func speech(of post: Post) -> Speech? {
+    guard var speech = post.intent.speech else { return nil }
+    speech.readExtras(settings.rewriting)
+    return speech.forward == nil && speech.shown == nil ? nil : speech
+  }
+
+  /// Asks the hook, and returns the post after its answer.
+  private func asked(_ post: Post, _ speech: Speech, _ bytes: Int, in parley: Parley) async -> Held {
+    let speech = await speech.found(for: post.author, in: parley)
+    var bytes = bytes
+    if speech.forward != nil {
+      let more = Self.bytes(ofForwarded: speech.shown)
+      guard hold(more, of: post.author.id) else { return Held(post: Post(post, .refused(.overloaded)), bytes: bytes) }
+      bytes += more
+    }
+    // The committer refuses the forward of a message that was not found.
+    guard let content = speech.shown else { return Held(post: Post(post, speech.intent), bytes: bytes) }
+    let answer = await settings.beforeSend.answer(BeforeSendQuestion(speech, content, by: post.author))
+    return Held(post: decided(post, speech, answer), bytes: bytes)
+  }
+
+  /// Counts the bytes of a message to forward, which are known once it has been read. Returns `false` if too much waits already.
+  private func hold(_ bytes: Int, of author: UserID) -> Bool {
+    state.withLock { state in
+      guard state.bytes < bytesMax, let line = state.lines[author], line.bytes < authorBytesMax else { return false }
+      state.lines[author]?.bytes += bytes
+      state.bytes += bytes
+      return true
+    }
+  }
+
   /// Returns the bytes that a post takes while it waits. The request to the hook has a copy of what the author wrote, and a
   /// description of the files.
-  private static func bytes(of post: Post, asking question: BeforeSendQuestion?) -> Int {
+  private static func bytes(of post: Post, asking speech: Speech?) -> Int {
     let bytes = Limits.beforeSendPostBytes + post.intent.byteCount
-    guard let question else { return bytes }
-    return bytes + post.intent.byteCount + question.content.attachments.count * Limits.beforeSendFileBytes
+    guard let speech else { return bytes }
+    return bytes + post.intent.byteCount + (speech.shown?.attachments.count ?? 0) * Limits.beforeSendFileBytes
+  }
+
+  private static func bytes(ofForwarded content: Content?) -> Int {
+    content.map { 2 * Int($0.storedBytes) + $0.attachments.count * Limits.beforeSendFileBytes } ?? 0
   }
 
   /// Runs `body` once posts of an author may wait again; at once if they may.
@@ -118,20 +156,21 @@ final class BeforeSendQueue: Sendable {
   }
 
   /// Returns an answer that is known without asking.
-  private func answer(unasked question: BeforeSendQuestion, _ questions: Int) -> BeforeSendAnswer? {
-    if question.content.kind == .encrypted {
+  private func answer(unasked speech: Speech, _ questions: Int) -> BeforeSendAnswer? {
+    if speech.shown?.kind == .encrypted {
       return settings.policy.passesEncrypted
         ? .allow : .refuse(code: Problem.encryptedRefused.code, text: Problem.encryptedRefused.text)
     }
     return questions < settings.policy.questionsMax ? nil : BeforeSendAnswer.none
   }
 
-  private func answered(_ post: Post, _ bytes: Int, _ number: UInt64, _ answer: BeforeSendAnswer) {
+  private func answered(_ number: UInt64, _ held: Held) {
+    let author = held.post.author.id
     state.withLock { state in
       state.questions -= 1
-      state.lines[post.author.id]?.posts.answer(number, with: Held(post: decided(post, answer), bytes: bytes))
+      state.lines[author]?.posts.answer(number, with: held)
     }
-    drain(post.author.id)
+    drain(author)
   }
 
   /// Appends the posts that may leave, in order: under the lock, so that concurrent calls do not interleave.
@@ -186,55 +225,18 @@ final class BeforeSendQueue: Sendable {
     }
   }
 
-  /// Returns the question about a post; `nil` if none is asked, as for a message without content.
-  private static func question(_ post: Post) -> BeforeSendQuestion? {
-    switch post.intent {
-    case .message(let draft):
-      guard isAsked(draft.content) else { return nil }
-      return BeforeSendQuestion(
-        author: post.author, recipient: draft.to, room: nil, content: draft.content, reference: draft.reference,
-        id: draft.envelope.id, isFromApp: draft.traits.contains(.fromApp))
-    case .room(.say(let room, let draft)), .room(.whisper(let room, _, let draft)):
-      guard isAsked(draft.content) else { return nil }
-      return BeforeSendQuestion(
-        author: post.author, recipient: nil, room: room, content: draft.content, reference: draft.reference,
-        id: draft.envelope.id, isFromApp: draft.traits.contains(.fromApp))
-    default: return nil
-    }
-  }
-
-  private static func isAsked(_ content: Content) -> Bool { content.kind != .none }
-
   /// Returns the post after the answer.
-  private func decided(_ post: Post, _ answer: BeforeSendAnswer) -> Post {
+  private func decided(_ post: Post, _ speech: Speech, _ answer: BeforeSendAnswer) -> Post {
     switch answer {
-    case .allow: return post
-    case .none: return settings.policy.passesUnanswered ? post : Post(post, .refused(.unanswered))
+    case .none where !settings.policy.passesUnanswered: return Post(post, .refused(.unanswered))
+    // A forward is sent as it was asked about.
+    case .allow, .none: return speech.forward == nil ? post : Post(post, speech.intent)
     case .refuse(let code, let text): return Post(post, .refused(Problem(.refused, code, text)))
     case .change(let text):
-      switch post.intent {
-      case .message(var draft):
-        (draft.content, draft.mentions) = changed(draft.content, draft.mentions, text)
-        return Post(post, .message(draft))
-      case .room(.say(let room, var draft)):
-        (draft.content, draft.mentions) = changed(draft.content, draft.mentions, text)
-        return Post(post, .room(.say(room, draft)))
-      case .room(.whisper(let room, let nick, var draft)):
-        (draft.content, draft.mentions) = changed(draft.content, draft.mentions, text)
-        return Post(post, .room(.whisper(room, nick: nick, draft)))
-      default: return post
-      }
+      var speech = speech
+      speech.change(to: text, settings.rewriting)
+      return Post(post, speech.intent)
     }
-  }
-
-  /// Removes the places of mentions, which belong to the old text.
-  private func changed(
-    _ content: Content, _ mentions: [MentionDraft], _ text: String
-  ) -> (Content, [MentionDraft]) {
-    var content = content
-    content.text = text
-    if !content.extras.isEmpty { content.extras = settings.rewriting.extras(content.extras, saying: text) }
-    return (content, mentions.map { MentionDraft(address: $0.address, begin: nil, end: nil) })
   }
 }
 

@@ -176,6 +176,13 @@ public final class RelayedStanza: Sendable {
   /// The address that it is sent from: the room's or the server's, if one sends it.
   public var sender: BareJID { room?.address ?? server ?? from.address }
 
+  /// Returns the same stanza with other children.
+  func with(extras: [UInt8]) -> RelayedStanza {
+    RelayedStanza(
+      name: name, from: from, fromResource: fromResource, room: room, server: server, to: to, toResource: toResource,
+      id: id, language: language, extras: extras, typing: typing, custom: custom, isPrivate: isPrivate)
+  }
+
   /// Returns the same stanza from another party.
   func by(_ party: Party) -> RelayedStanza {
     RelayedStanza(

@@ -139,10 +139,11 @@ extension Intent {
   /// The bytes that the author has chosen, for the kinds of intents that may have many; bounds of memory count them.
   var byteCount: Int {
     switch self {
-    case .message(let draft): Int(draft.content.storedBytes)
+    case .message(let draft): Int(draft.content.storedBytes) + (draft.forward?.byteCount ?? 0)
     case .call(.said(let stanza)): Int(stanza.message.content.storedBytes)
     case .marker(let draft): draft.stanza?.content.extras.count ?? 0
     case .scheduledMessage(.schedule(let draft)): Int(draft.content.storedBytes)
+    case .scheduledMessage(.reschedule(_, due: _, content: let content)): content.map { Int($0.storedBytes) } ?? 0
     case .room(let intent): intent.byteCount
     case .node(.publish(let publication), at: _): publication.item?.content.byteCount ?? 0
     case .node(.bookmarks(let draft), at: _):
@@ -162,11 +163,17 @@ extension Intent {
   }
 }
 
+extension ForwardDraft {
+  /// See `Intent.byteCount`.
+  fileprivate var byteCount: Int { if case .asked(let content) = source { Int(content.storedBytes) } else { 0 } }
+}
+
 extension RoomIntent {
   /// See `Intent.byteCount`.
   fileprivate var byteCount: Int {
     switch self {
-    case .say(_, let draft), .whisper(_, nick: _, let draft): Int(draft.content.storedBytes)
+    case .say(_, let draft), .whisper(_, nick: _, let draft):
+      Int(draft.content.storedBytes) + (draft.forward?.byteCount ?? 0)
     case .marker(_, let draft): draft.stanza?.content.extras.count ?? 0
     case .topic(_, text: let text, stanza: let draft): text.utf8.count + (draft?.content.extras.count ?? 0)
     case .signal(_, let stanza), .pass(_, nick: _, let stanza, isQuestion: _): stanza.byteCount

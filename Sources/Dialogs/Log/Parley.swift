@@ -282,7 +282,9 @@ public final class Parley: Sendable {
   }
 
   private func queue(_ post: Post, isFromBackend: Bool) -> Bool {
-    if let beforeSend, !inbox.isClosed, let taken = beforeSend.take(post, isFromBackend: isFromBackend) { return taken }
+    if let beforeSend, !inbox.isClosed, let taken = beforeSend.take(post, isFromBackend: isFromBackend, in: self) {
+      return taken
+    }
     switch inbox.append(post, canWait: canWait(post)) {
     case .queued(let wake):
       if wake { committer.wake() }

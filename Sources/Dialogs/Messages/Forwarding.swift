@@ -5,9 +5,45 @@ public import Basics
 public struct ForwardDraft: Hashable, Sendable {
   public var dialog: DialogID
   public var message: PublicID
+  /// What is sent: the message as it is when the post is judged, unless a backend is asked before.
+  var source = Source.message
+
+  enum Source: Hashable, Sendable {
+    case message
+    /// The content that the message had when a backend was asked about it, or that the backend has changed.
+    case asked(Content)
+    /// Nothing, for this reason: the author could not forward the message when a backend would have been asked about it.
+    case refused(Problem)
+  }
+
   public init(dialog: DialogID, message: PublicID) {
     self.dialog = dialog
     self.message = message
+  }
+
+  /// Returns the content that the forward of a message has for this author, by what is stored. Throws if the author may not read
+  /// the message, as `Judge.forwarding`, or if it cannot be forwarded.
+  func content(at position: Position?, for author: Party, _ reader: any StoreReader) throws -> Content {
+    guard let messages = try reader.messages(in: dialog, for: author)?.messages, let position,
+      let entry = try reader.entry(position, in: messages), entry.fact.isShown
+    else { throw Problem.messageUnknown(field: "forwardFrom") }
+    return try entry.forwardedContent()
+  }
+}
+
+extension Entry {
+  /// Returns the content that a forward of this message has. Throws if it cannot be forwarded.
+  fileprivate func forwardedContent() throws(Problem) -> Content {
+    guard case .message(let message) = fact else { throw Judge.unsuitable }
+    if state?.retraction != nil { throw Problem.messageDeleted }
+    switch message.content.kind {
+    case .text, .custom, .location, .contact, .sticker, .image, .video, .audio, .file: break
+    case .none, .encrypted, .system, .call, .invitation: throw Judge.unsuitable
+    }
+    var content = message.content
+    content.extras = []
+    content.text = state?.text ?? content.text
+    return content
   }
 }
 
@@ -40,15 +76,13 @@ extension Judge {
       // The messages of a dialog that is not the author's appear not to exist.
       throw Problem.messageUnknown(field: "forwardFrom")
     }
-    guard case .message(let message) = entry.fact else { throw Self.unsuitable }
-    if entry.state?.retraction != nil { throw Problem.messageDeleted }
-    switch message.content.kind {
-    case .text, .custom, .location, .contact, .sticker, .image, .video, .audio, .file: break
-    case .none, .encrypted, .system, .call, .invitation: throw Self.unsuitable
+    var said = try entry.forwardedContent()
+    switch draft.source {
+    case .message: break
+    case .asked(let content): said = content
+    case .refused(let problem): throw problem
     }
-    var said = message.content
-    said.extras = []
-    said.text = entry.state?.text ?? said.text
+    guard case .message(let message) = entry.fact else { throw Self.unsuitable }
     var named: Party? = entry.author == author || source?.settings.showsAddresses == true ? entry.author : nil
     if let first = message.forwarded { named = first.author }
     if let room, !room.settings.showsAddresses { named = nil }

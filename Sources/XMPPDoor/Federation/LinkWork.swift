@@ -157,6 +157,21 @@ final class LinkWork {
     goOn()
   }
 
+  /// Releases the posts of a session that has ended, once they are committed: some of them may wait for the before-send hook, as a later
+  /// post of the same author does behind them.
+  func release(_ numbers: Set<Int>, committedBefore author: Party) {
+    let me = NIOLoopBound(self, eventLoop: loop)
+    let loop = loop
+    parley.submitSurely(
+      Post(
+        author: author, intent: .work(WriteTransaction(keepsCaches: true) { _ in true }),
+        completion: .callback { _ in
+          loop.execute {
+            for number in numbers { me.value.release(number) }
+          }
+        }))
+  }
+
   private func submitWhenRoom() {
     let me = NIOLoopBound(self, eventLoop: loop)
     let loop = loop

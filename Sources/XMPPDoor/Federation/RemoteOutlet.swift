@@ -52,11 +52,11 @@ final class RemoteOutlet: SessionOutlet {
     }
   }
 
-  /// Forgets the posts of a session that has ended: it is not delivered their outcomes.
+  /// Leaves the posts of a session that has ended to the link: the session is not delivered their outcomes.
   private func releaseAll() {
-    let numbers = held
+    guard !held.isEmpty, let session else { return }
+    work?.release(held, committedBefore: session.party)
     held = []
-    for number in numbers { work?.release(number) }
   }
 
   /// Ends the session alone, not the link.
@@ -67,8 +67,8 @@ final class RemoteOutlet: SessionOutlet {
 
   /// Lets the session go.
   func close() {
-    session = nil
     releaseAll()
+    session = nil
     if !pauses.isEmpty { work?.unpaused() }
     pauses = []
   }

@@ -212,16 +212,7 @@ enum RoomInbound {
   }
 
   private static func read(_ turn: Turn) throws(StanzaError) -> Draft {
-    var draft = Draft()
-    for child in turn.stanza.element.children {
-      if child.is(.body) {
-        if draft.body == nil || child.language == nil { draft.body = child.text }
-      } else {
-        try turn.session.door.table.read(child, into: &draft)
-      }
-    }
-    if turn.parley.asksBeforeMessages { try draft.keepForGate(turn.stanza.messageType, isInRoom: true) }
-    return draft
+    try Inbound.draft(of: turn.stanza.element, turn.session.door.table)
   }
 
   /// Returns the draft of a message to all or to one.

@@ -71,16 +71,6 @@ struct Draft {
 extension Draft {
   /// Whether it is a message with content; without any it may still be a marker.
   var isSaid: Bool { body != nil || isKept || kind == .encrypted || (isStored && marker == nil) }
-  /// Adapts the draft where a backend is asked before a message is committed, since no message with a body may bypass
-  /// it: one that would only be passed on is kept until it is delivered (XEP-0334 5 allows it), and headlines with a
-  /// body are refused.
-  mutating func keepForGate(_ type: MessageType, isInRoom: Bool = false) throws(StanzaError) {
-    guard body != nil, type != .error else { return }
-    if type == .headline { throw StanzaError(.policyViolation, "headlines with a body are not passed on here") }
-    // Rooms know nothing between passed on and kept.
-    if isUnstored || isTransient && isInRoom { (isUnstored, isTransient) = (false, !isInRoom) }
-  }
-
   /// Whether it goes into the log; all else is passed on.
   var isPosted: Bool { (isSaid || marker != nil) && !isUnstored || call != nil }
 

@@ -31,7 +31,6 @@ enum Inbound {
       throw elsewhere(to, session)
     }
     var draft = try draft(of: stanza, session.door.table)
-    if session.parley.asksBeforeMessages { try draft.keepForGate(type) }
     if let answer = draft.answer, type != .error, to == JID(session.party.address) {
       session.management.handledUnlessPost()
       return PEP.answer(turn, answer)
@@ -76,8 +75,13 @@ enum Inbound {
 
   /// Returns the draft of a message, as its children describe it.
   static func draft(of stanza: Stanza, _ table: FeatureTable) throws(StanzaError) -> Draft {
+    try draft(of: stanza.element, table)
+  }
+
+  /// Returns the draft of a message with these children.
+  static func draft(of message: Element, _ table: FeatureTable) throws(StanzaError) -> Draft {
     var draft = Draft()
-    for child in stanza.element.children {
+    for child in message.children {
       if child.is(.body) {
         if draft.body == nil || child.language == nil { draft.body = child.text }
       } else {
@@ -173,20 +177,22 @@ enum Inbound {
       typing: draft.typing, custom: draft.custom, isPrivate: draft.isUncopied)
     signal(
       turn, .stanza(relayed), to,
-      bounces: (draft.body != nil && type != .error && type != .headline) || type == .groupchat)
+      bounces: (draft.body != nil && type != .error && type != .headline) || type == .groupchat,
+      isAsked: type != .error && session.parley.asksBeforeMessages && draft.content(relayed.extras, nil).kind != .none)
   }
 
   /// Sends a signal in its place between the session's own posts: none overtakes the other (RFC 6120 10.1). Those of
   /// guests, who may send few signals, wait for the posts.
-  private static func signal(_ turn: Turn, _ signal: Signal, _ to: JID, bounces: Bool) {
+  ///
+  /// - Parameter isAsked: Whether a backend is asked about it (`Intent.speech`), which it is about posts alone.
+  private static func signal(_ turn: Turn, _ signal: Signal, _ to: JID, bounces: Bool, isAsked: Bool = false) {
     let session = turn.session
     let target = SignalTarget.user(to.bare, resource: to.resource)
-    if session.isPosting, !session.parley.isGuest(session.party.id) {
+    if isAsked || session.isPosting && !session.parley.isGuest(session.party.id) {
       return session.post(.signal(signal, to: target)) { result in
-        guard bounces else { return }
         switch result {
-        case .failure(let problem): turn.fail(problem)
-        case .success(let receipt): if receipt.isRepeat { turn.fail(StanzaError(.serviceUnavailable)) }
+        case .failure(let problem): if bounces || isAsked { turn.fail(problem) }
+        case .success(let receipt): if bounces, receipt.isRepeat { turn.fail(StanzaError(.serviceUnavailable)) }
         }
       }
     }
