@@ -545,7 +545,10 @@ def private(checks):
 async def asked(checks, server, backend, secret):
     said = {"damn": (200, {"action": "change", "text": "****"}),
             "spam": (200, {"action": "refuse", "code": "no-spam", "text": "No spam."}), "broken": (500, None)}
-    backend.answer = lambda event: said.get(event["data"]["content"].get("text"), (200, {"action": "allow"}))
+    forwarded = {"fine": (200, {"action": "refuse", "code": "no-copies", "text": "No copies."}),
+                 "one": (200, {"action": "change", "text": "+"}), "two": (500, None)}
+    backend.answer = lambda event: (forwarded if "forwardFrom" in event["data"] else said).get(
+        event["data"]["content"].get("text"), (200, {"action": "allow"}))
     romeo, juliet = await Person(server, "romeo").come(), App(server, "juliet").connect()
     nurse = await Person(server, "nurse").come()
 
@@ -572,6 +575,9 @@ async def asked(checks, server, backend, secret):
         sneaky.xml.append(slixmpp.xmlstream.ET.fromstring("<no-store xmlns='urn:xmpp:hints'/>"))
         sneaky.send()
         expect((await nurse.message())["body"] == "****", "it was passed on")
+        sneaky["type"] = "headline"
+        sneaky.send()
+        expect((await nurse.message())["body"] == "****", "a headline was passed on")
     with checks.check("before_send: the app's message and edit too"):
         dialog = juliet.dialog("romeo")
         expect(juliet.say(dialog, "damn")["content"]["text"] == "****", "it was not changed")
@@ -581,6 +587,46 @@ async def asked(checks, server, backend, secret):
         fine = juliet.say(dialog, "fine")
         status, problem = juliet.call("PATCH", f"/v1/dialogs/{dialog}/messages/{fine['id']}", {"text": "spam"})
         expect((status, problem["code"]) == (403, "no-spam"), f"{status} {problem}")
+    with checks.check("before_send: a scheduled message is asked about when it is scheduled, and when its text changes"):
+        def schedule(text):
+            return juliet.call("POST", f"/v1/dialogs/{dialog}/scheduled-messages", {
+                "clientId": f"later-{text}", "sendAt": later, "content": {"type": "text", "text": text}})
+        later = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + 86_400))
+        status, problem = schedule("spam")
+        expect((status, problem["code"], problem["detail"]) == (403, "no-spam", "No spam."), f"{status} {problem}")
+        status, changed = schedule("damn")
+        expect((status, changed["content"]["text"]) == (201, "****"), f"{status} {changed}")
+        status, allowed = schedule("dawn")
+        data = backend.events()[-1]["data"]
+        expect((status, data["recipientId"], data["sendAt"], data["clientId"]) == (201, "romeo", later, "later-dawn"), f"{status} {data}")
+        path = f"/v1/scheduled-messages/{allowed['id']}"
+        status, problem = juliet.call("PATCH", path, {"content": {"type": "text", "text": "spam"}})
+        expect((status, problem["code"]) == (403, "no-spam"), f"{status} {problem}")
+        status, moved = juliet.call("PATCH", path, {"content": {"type": "text", "text": "damn"}})
+        expect((status, moved["content"]["text"]) == (200, "****"), f"{status} {moved}")
+        status, unanswered = schedule("broken")
+        expect((status, unanswered["content"]["text"]) == (201, "broken"), f"{status} {unanswered}")
+        items = juliet.call("GET", "/v1/scheduled-messages")[1]["items"]
+        expect(sorted(item["content"]["text"] for item in items) == ["****", "****", "broken"], f"{items}")
+        for item in items:
+            juliet.call("DELETE", f"/v1/scheduled-messages/{item['id']}")
+    with checks.check("before_send: a forward is asked about with the message's text, by both ways of the app protocol"):
+        texts = {message["content"]["text"]: message for message in juliet.history(dialog)}
+        notes = juliet.dialog("juliet")
+
+        def forward(text, number):
+            return {"dialogId": notes, "clientId": f"forward-{number}",
+                    "forwardFrom": {"dialogId": dialog, "messageId": texts[text]["id"]}}
+        status, problem = juliet.call("POST", f"/v1/dialogs/{notes}/messages", {
+            key: value for key, value in forward("fine", 1).items() if key != "dialogId"})
+        expect((status, problem["code"], problem["detail"]) == (403, "no-copies", "No copies."), f"{status} {problem}")
+        answer = juliet.command("message.send", forward("fine", 2))
+        expect("error" in answer and answer["error"]["code"] == "no-copies", f"{answer}")
+        for number, (text, sent) in enumerate([("****", "****"), ("one", "+"), ("two", "two")]):
+            answer = juliet.command("message.send", forward(text, 10 + number))
+            message = answer.get("data")
+            expect(message and message["content"]["text"] == sent and "forwardedFrom" in message, f"{answer}")
+        expect(sorted(message["content"]["text"] for message in juliet.history(notes)) == ["****", "+", "two"], "others were stored")
     with checks.check("before_send: a file has its name, type, size and address, and one that cannot be sent has its id alone"):
         made = upload(server, juliet, b"It is the east", "east.txt", "text/plain")
         sent = attach(juliet, dialog, made, "f1")["content"]["attachments"]

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import DialogsFixtures
 import StoreConformance
 import Synchronization
@@ -31,6 +32,7 @@ import Testing
   private final class Backend: BeforeSendHook {
     private struct State {
       var answers: [String: BeforeSendAnswer] = [:]
+      var last: BeforeSendQuestion?
       var waiting: [String: CheckedContinuation<BeforeSendAnswer, Never>] = [:]
       var asked: [String] = []
       var arrivals: [(count: Int, CheckedContinuation<Void, Never>)] = []
@@ -38,6 +40,8 @@ import Testing
     private let state = Mutex(State())
 
     var asked: [String] { state.withLock { $0.asked } }
+    /// The last question.
+    var last: BeforeSendQuestion? { state.withLock { $0.last } }
 
     func say(_ answer: BeforeSendAnswer, to text: String) {
       state.withLock { state in
@@ -62,6 +66,7 @@ import Testing
         let text = question.content.text
         let (known, woken) = state.withLock { state -> (BeforeSendAnswer?, [CheckedContinuation<Void, Never>]) in
           state.asked.append(text)
+          state.last = question
           let count = state.asked.count
           let woken = state.arrivals.filter { $0.count <= count }.map(\.1)
           state.arrivals.removeAll { $0.count <= count }
@@ -76,6 +81,10 @@ import Testing
   }
 
   private struct Words: ContentRewriting {
+    func content(of extras: [UInt8]) -> Content? {
+      let text = String(decoding: extras, as: UTF8.self)
+      return text.hasPrefix("<body>") ? Content(kind: .text, text: String(text.dropFirst(6).dropLast(7))) : nil
+    }
     func extras(_ extras: [UInt8], saying text: String) -> [UInt8] { Array("<body>\(text)</body>".utf8) }
   }
 
@@ -257,6 +266,222 @@ import Testing
     await backend.questions(3)
     backend.say(.allow, to: "hm")
     _ = try await stage.parley.post(.confirm(.zero), by: nurse)
+  }
+
+  /// Returns the code of the refusal; `nil` if there was none.
+  private func refusal(_ body: () async throws(Problem) -> Void) async -> String? {
+    do throws(Problem) {
+      try await body()
+      return nil
+    } catch { return error.code }
+  }
+
+  private func said(by author: Party, to peer: Party, _ stage: Stage) async throws -> [Message] {
+    try await stage.parley.read { reader in
+      guard let dialog = try reader.dialog(between: author.id, and: peer.id) else { return [] }
+      return try reader.history(of: dialog.id, after: .zero, before: .end, limit: 9, ascending: true).compactMap { entry -> Message? in
+        guard case .message(let message) = entry.fact else { return nil }
+        return message
+      }
+    }
+  }
+
+  /// A text is asked about when it is stored, and not when it is sent.
+  @Test func aScheduledMessageIsAskedAboutWhenItIsScheduled() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let dialog = try #require(try await stage.parley.post(.openDialog(juliet.address), by: romeo).dialog?.id)
+    let messages = ScheduledMessages(stage.parley)
+    let due = stage.clock.now + .seconds(1)
+    func schedule(_ text: String) async throws(Problem) -> ScheduledMessage? {
+      let draft = ScheduleDraft(
+        dialog: dialog, due: due, content: Content(kind: .text, text: text), replyTo: nil,
+        mentions: [MentionDraft(address: JID(juliet.address), begin: 0, end: 1)],
+        key: RepeatKey(rule: .app, id: text, bodyHash: 1))
+      return try await messages.post(.schedule(draft), by: romeo).value as? ScheduledMessage
+    }
+    for text in ["good", "sent", "unknown"] { backend.say(.allow, to: text) }
+    backend.say(.change(text: "****"), to: "damn")
+    backend.say(.refuse(code: "no-spam", text: "No spam."), to: "spam")
+    #expect(await refusal { () async throws(Problem) in _ = try await schedule("spam") } == "no-spam")
+    #expect(try await stage.parley.read { try $0.scheduled(of: romeo.id).isEmpty })
+    let good = try #require(try await schedule("good"))
+    let question = try #require(backend.last)
+    #expect(question.recipient == juliet.address && question.room == nil && question.id == "good" && question.due == due)
+    let damn = try #require(try await schedule("damn"))
+    #expect(damn.content.text == "****" && damn.mentions.allSatisfy { $0.begin == nil })
+    // A repeat is asked about again, and is the first one.
+    #expect(try await schedule("damn") == damn)
+    // Another text is asked about, and another time is not.
+    let later = due + .seconds(1)
+    #expect(
+      await refusal { () async throws(Problem) in
+        try await messages.post(.reschedule(good.id, due: later, content: Content(kind: .text, text: "spam")), by: romeo)
+      } == "no-spam")
+    #expect(backend.last?.recipient == juliet.address && backend.last?.id == "good" && backend.last?.due == later)
+    #expect(try await stage.parley.read { try $0.scheduled(good.id, of: romeo.id) } == good)
+    let count = backend.asked.count
+    try await messages.post(.reschedule(good.id, due: later, content: nil), by: romeo)
+    #expect(backend.asked.count == count)
+    try await messages.post(.reschedule(good.id, due: nil, content: Content(kind: .text, text: "sent")), by: romeo)
+    // What is not there is asked about as well: it may be by the time of the commit.
+    #expect(
+      await refusal { () async throws(Problem) in
+        try await messages.post(.reschedule(1, due: nil, content: Content(kind: .text, text: "unknown")), by: romeo)
+      } == "scheduled-unknown")
+    #expect(backend.asked.suffix(2) == ["sent", "unknown"])
+    stage.clock.set(later.milliseconds)
+    #expect(await messages.sendDue() == nil)
+    #expect(backend.asked.count == count + 2)
+    #expect(try await Set(said(by: romeo, to: juliet, stage).map(\.content.text)) == ["****", "sent"])
+  }
+
+  @Test(arguments: [true, false]) func anUnansweredScheduledMessageIsHandledAsConfigured(passes: Bool) async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend, passesUnanswered: passes)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let dialog = try #require(try await stage.parley.post(.openDialog(juliet.address), by: romeo).dialog?.id)
+    backend.say(.none, to: "hm")
+    let draft = ScheduleDraft(
+      dialog: dialog, due: stage.clock.now + .seconds(1), content: Content(kind: .text, text: "hm"), replyTo: nil,
+      mentions: [], key: RepeatKey(rule: .app, id: "hm", bodyHash: 1))
+    let code = await refusal { () async throws(Problem) in
+      try await ScheduledMessages(stage.parley).post(.schedule(draft), by: romeo)
+    }
+    #expect(code == (passes ? nil : "message-unanswered"))
+    #expect(try await stage.parley.read { try $0.scheduledCount(of: romeo.id) } == (passes ? 1 : 0))
+  }
+
+  private func forward(_ entry: Entry, to peer: Party, id: String) -> Intent {
+    .message(
+      MessageDraft(
+        to: peer.address, content: Content(kind: .none), envelope: Envelope(type: .chat, id: id),
+        traits: [.counts, .archived, .fromApp], key: RepeatKey(rule: .app, id: id, bodyHash: 1),
+        forward: ForwardDraft(dialog: entry.dialog, message: entry.id)))
+  }
+
+  /// A forward is asked about with the content that its receivers get, and is sent with it.
+  @Test func aForwardIsAskedAboutWithTheContentOfTheMessage() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let nurse = try await stage.user("nurse")
+    // The author of the message may say what one who forwards it may not.
+    for text in ["good", "damn", "spam"] { backend.say(.allow, to: text) }
+    func say(_ text: String) async throws -> Entry {
+      try #require(try await stage.parley.post(.message(draft(text, to: juliet)), by: romeo).entry)
+    }
+    let (good, damn, spam) = (try await say("good"), try await say("damn"), try await say("spam"))
+    backend.say(.change(text: "****"), to: "damn")
+    backend.say(.refuse(code: "no-spam", text: "No spam."), to: "spam")
+    let first = try await stage.parley.post(forward(good, to: nurse, id: "f1"), by: juliet)
+    let question = try #require(backend.last)
+    #expect(question.content.text == "good" && question.content.extras.isEmpty && question.recipient == nurse.address)
+    #expect(question.forward?.message == good.id && question.id == "f1")
+    try await stage.parley.post(forward(damn, to: nurse, id: "f2"), by: juliet)
+    #expect(
+      await refusal { () async throws(Problem) in
+        try await stage.parley.post(forward(spam, to: nurse, id: "f3"), by: juliet)
+      } == "no-spam")
+    // Whoever may not read a message learns nothing by the backend's answer.
+    let count = backend.asked.count
+    #expect(
+      await refusal { () async throws(Problem) in
+        try await stage.parley.post(forward(spam, to: juliet, id: "f4"), by: nurse)
+      } == "message-unknown")
+    #expect(backend.asked.count == count)
+    let forwards = try await said(by: juliet, to: nurse, stage)
+    #expect(forwards.map(\.content.text) == ["good", "****"] && forwards.allSatisfy { $0.forwarded?.at == good.time })
+    // A repeat is answered with the first result, also when the message is gone.
+    try await stage.parley.post(
+      .message(
+        MessageDraft(
+          to: juliet.address, content: Content(kind: .none), envelope: Envelope(type: .chat),
+          traits: [.archived, .fromApp], key: nil,
+          reference: ReferenceDraft(kind: .retraction(reason: nil), target: .entry(good.id)))), by: romeo)
+    let again = try await stage.parley.post(forward(good, to: nurse, id: "f1"), by: juliet)
+    #expect(again.isRepeat && again.entry?.position == first.entry?.position)
+    #expect(
+      await refusal { () async throws(Problem) in
+        try await stage.parley.post(forward(good, to: nurse, id: "f5"), by: juliet)
+      } == "message-deleted")
+  }
+
+  /// Nobody is sent a text about which the backend was not asked.
+  @Test func anEditWhileTheBackendIsAskedDoesNotReachAForward() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let nurse = try await stage.user("nurse")
+    let original = try await stage.parley.post(.message(draft("before", to: juliet)), by: romeo, isFromBackend: true)
+    let entry = try #require(original.entry)
+    let session = try await stage.session(juliet, "chamber")
+    let token = submit(stage, session, forward(entry, to: nurse, id: "f1"))
+    await backend.questions(1)
+    let edit = MessageDraft(
+      to: juliet.address, content: Content(kind: .text, text: "after"), envelope: Envelope(type: .chat),
+      traits: [.archived, .fromApp], key: nil, reference: ReferenceDraft(kind: .correction, target: .entry(entry.id)))
+    try await stage.parley.post(.message(edit), by: romeo, isFromBackend: true)
+    backend.say(.allow, to: "before")
+    await session.waitForOutcome(of: token)
+    #expect(try await said(by: juliet, to: nurse, stage).map(\.content.text) == ["before"])
+  }
+
+  /// The content of a forward counts, which is known once the message has been read.
+  @Test func theBytesOfForwardedMessagesAreBounded() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend, bytesMax: 32 * Limits.beforeSendPostBytes)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let text = String(repeating: "x", count: 3 * Limits.beforeSendPostBytes)
+    let original = try await stage.parley.post(.message(draft(text, to: juliet)), by: romeo, isFromBackend: true)
+    let entry = try #require(original.entry)
+    let session = try await stage.session(juliet, "chamber")
+    let first = submit(stage, session, forward(entry, to: romeo, id: "f1"))
+    await backend.questions(1)
+    #expect(!stage.parley.submit(post(juliet, .confirm(.zero))))
+    backend.say(.allow, to: text)
+    await session.waitForOutcome(of: first)
+    _ = try await stage.parley.post(.confirm(.zero), by: juliet)
+  }
+
+  /// A stanza that is only relayed is asked about if it says something.
+  @Test func whatIsOnlyRelayedIsAskedAbout() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let (session, listener) = (try await stage.session(romeo, "orchard"), try await stage.session(juliet, "balcony"))
+    backend.say(.change(text: "****"), to: "damn")
+    backend.say(.refuse(code: "no-spam", text: "No spam."), to: "spam")
+    func relay(_ extras: String) -> UInt64 {
+      let stanza = RelayedStanza(
+        name: .message(.chat), from: romeo, fromResource: "orchard", to: juliet.address, toResource: nil, id: nil,
+        extras: Array(extras.utf8))
+      return submit(stage, session, .signal(.stanza(stanza), to: .user(juliet.address, resource: nil)))
+    }
+    let refused = relay("<body>spam</body>")
+    _ = relay("<active/>")
+    let last = relay("<body>damn</body>")
+    await session.waitForOutcome(of: last)
+    // What is committed before it has been delivered.
+    try await stage.parley.post(.confirm(.zero), by: juliet)
+    #expect(throws: Problem(.refused, "no-spam", "No spam.")) { try session.outcome(of: refused)?.get() }
+    let heard = listener.deliveries().compactMap { delivery -> String? in
+      guard case .signal(.stanza(let stanza), _) = delivery else { return nil }
+      return String(decoding: stanza.extras, as: UTF8.self)
+    }
+    #expect(heard == ["<active/>", "<body>****</body>"] && Set(backend.asked) == ["spam", "damn"])
+  }
+
+  /// A message of a call without a call is an ordinary message.
+  @Test func aMessageOfACallIsAskedAbout() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    backend.say(.refuse(code: "no-spam", text: "No spam."), to: "spam")
+    let stanza = CallStanza(message: draft("spam", to: juliet), name: "1", act: .accept, kind: .audio, reason: nil)
+    #expect(
+      await refusal { () async throws(Problem) in try await stage.parley.post(.call(.said(stanza)), by: romeo) } == "no-spam")
   }
 
   @Test func aStoppingServerCommitsTheWaitingMessages() async throws {

@@ -163,7 +163,7 @@ private struct Opinion: BlobScanner {
       await UserFiles(parley).described(
         BeforeSendQuestion(
           author: romeo, recipient: nil, room: nil, content: Content(kind: .image, attachments: [attachment]),
-          reference: nil, id: nil, isFromApp: isFromApp))
+          reference: nil, id: nil, isFromApp: isFromApp, due: nil, forward: nil))
     }
     // Its bytes have not come.
     let bare = Dialogs.Attachment(blob: id, url: "")

@@ -1,8 +1,9 @@
+import Dialogs
 import Testing
 
 @testable import XMPPDoor
 
-/// A backend's replacement of the text of an XMPP message.
+/// What a backend is asked about an XMPP message, and a backend's replacement of the text of an XMPP message.
 @Suite struct BeforeSendRewritingTests {
   @Test(arguments: [
     ("<body>damn</body>", "<body>d &amp; n</body>"),
@@ -19,5 +20,19 @@ import Testing
   func theBodyIsAnotherAndTheRestStays(extras: String, rewritten: String) {
     let bytes = BeforeSendRewriting().extras(Array(extras.utf8), saying: "d & n")
     #expect(String(decoding: bytes, as: UTF8.self) == rewritten)
+  }
+
+  @Test(
+    arguments: [
+      ("<body>damn</body><no-store xmlns='urn:xmpp:hints'/>", .text, "damn"),
+      (
+        "<body>encrypted</body><encryption xmlns='urn:xmpp:eme:0' namespace='urn:xmpp:otr:0'/>", .encrypted,
+        "encrypted"
+      ),
+      ("<composing xmlns='http://jabber.org/protocol/chatstates'/>", nil, ""), ("", nil, ""),
+    ] as [(String, Content.Kind?, String)])
+  func whatIsShownOfAStanza(extras: String, kind: Content.Kind?, text: String) {
+    let content = BeforeSendRewriting().content(of: Array(extras.utf8))
+    #expect(content?.kind == kind && content?.text ?? "" == text)
   }
 }

@@ -1,8 +1,8 @@
 import Addresses
 import Basics
 
-/// What an intent says to others in its author's name. `Intent.speech` is the one place that finds it: the question to the backend is made of it, and
-/// so is the intent that the backend has changed.
+/// What an intent says to others in its author's name. `Intent.speech` is the one place that finds it: the question to the backend
+/// is made of it, and so is the intent that the backend has changed.
 struct Speech: Sendable {
   /// Those to whom it is said.
   enum Place: Sendable {
@@ -133,8 +133,8 @@ extension Intent {
   /// The rule: it is what receivers are shown as a message of the author's, stored or only relayed, now or later. An edit and a
   /// reply are messages with a reference. The following is none, although it may have texts: names, topics and avatars of rooms, and
   /// reasons of invitations, kicks, bans and retractions, which clients show as notices; profiles, presence and contact requests;
-  /// reactions, pins, markers and calls; drafts, which nobody else sees; items of nodes; custom events, which apps interpret. Imports, work and
-  /// announcements are the operator's.
+  /// reactions, pins, markers and calls; drafts, which nobody else sees; items of nodes; custom events, which apps interpret.
+  /// Imports, work and announcements are the operator's.
   var speech: Speech? {
     switch self {
     case .message(let draft): return draft.speech { .message($0) }

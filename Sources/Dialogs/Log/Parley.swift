@@ -499,9 +499,16 @@ public final class Parley: Sendable {
   }
 
   /// Queues a post now, or as soon as there is room.
-  public func submitSurely(_ post: Post) {
-    if submit(post) || isClosed { return }
-    whenRoom(for: post.author.id) { [self] in submitSurely(post) }
+  public func submitSurely(_ post: Post) { submitSurely([post]) }
+
+  /// Queues posts in their order, each now or as soon as there is room.
+  public func submitSurely(_ posts: [Post]) {
+    for (index, post) in posts.enumerated() {
+      if submit(post) { continue }
+      if isClosed { return }
+      let left = Array(posts[index...])
+      return whenRoom(for: post.author.id) { [self] in submitSurely(left) }
+    }
   }
 }
 

@@ -157,19 +157,18 @@ final class LinkWork {
     goOn()
   }
 
-  /// Releases the posts of a session that has ended, once they are committed: some of them may wait for the before-send hook, as a later
-  /// post of the same author does behind them.
-  func release(_ numbers: Set<Int>, committedBefore author: Party) {
+  /// Returns the last post of a session that ends, which is not delivered the outcomes of its posts. They are committed before it, as the
+  /// posts of one author keep their order also where they wait for the before-send hook, and are released with its commit.
+  func releasing(_ numbers: Set<Int>, of author: Party) -> Post {
     let me = NIOLoopBound(self, eventLoop: loop)
     let loop = loop
-    parley.submitSurely(
-      Post(
-        author: author, intent: .work(WriteTransaction(keepsCaches: true) { _ in true }),
-        completion: .callback { _ in
-          loop.execute {
-            for number in numbers { me.value.release(number) }
-          }
-        }))
+    return Post(
+      author: author, intent: .work(WriteTransaction(keepsCaches: true) { _ in true }),
+      completion: .callback { _ in
+        loop.execute {
+          for number in numbers { me.value.release(number) }
+        }
+      })
   }
 
   private func submitWhenRoom() {

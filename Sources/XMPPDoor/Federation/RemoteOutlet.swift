@@ -1,3 +1,4 @@
+import Dialogs
 import XMLStream
 import XMPP
 
@@ -52,22 +53,17 @@ final class RemoteOutlet: SessionOutlet {
     }
   }
 
-  /// Leaves the posts of a session that has ended to the link: the session is not delivered their outcomes.
-  private func releaseAll() {
-    guard !held.isEmpty, let session else { return }
-    work?.release(held, committedBefore: session.party)
-    held = []
+  func ending() -> Post? {
+    guard !held.isEmpty, let session, let work else { return nil }
+    defer { held = [] }
+    return work.releasing(held, of: session.party)
   }
 
   /// Ends the session alone, not the link.
-  func fail(_ error: StreamError) {
-    session?.end(isLost: true)
-    releaseAll()
-  }
+  func fail(_ error: StreamError) { session?.end(isLost: true) }
 
   /// Lets the session go.
   func close() {
-    releaseAll()
     session = nil
     if !pauses.isEmpty { work?.unpaused() }
     pauses = []

@@ -1,3 +1,4 @@
+import Dialogs
 import XMLStream
 import XMPP
 
@@ -16,12 +17,15 @@ protocol SessionOutlet: AnyObject {
   /// Notes that the stanza just received is posted. Returns what is to be run after its outcome; `nil` where the session
   /// itself counts what it has handled (XEP-0198).
   func posting() -> (() -> Void)?
+  /// Returns a post that is queued behind all those of the session, which ends; `nil` for none.
+  func ending() -> Post?
   /// Ends the stream.
   func fail(_ error: StreamError)
 }
 
 extension SessionOutlet {
   func posting() -> (() -> Void)? { nil }
+  func ending() -> Post? { nil }
 }
 
 /// The reasons for which a connection or link is not read.

@@ -770,13 +770,18 @@ final class XMPPSession {
     forgetUnacknowledged()
     if let nonce { door.suspended.remove(nonce, handle) }
     loopContext.remove(suspended: self)
+    // What found the inbox full comes first: it may be what enters a room.
+    var last = unsent + [Post(author: party, intent: .room(.vacate(handle.id, isLost: isLost)), completion: .none)]
+    if let post = outlet?.ending() { last.append(post) }
+    unsent = []
     if party.realm.isRemote {
-      parley.vacate(party, session: handle.id, isLost: isLost)
+      parley.submitSurely(last)
     } else {
       let now = parley.clock.now
       parley.hub.unregister(handle, time: now)
       oweMissed()
-      parley.leave(party, session: handle.id, at: now)
+      parley.submitSurely(last)
+      parley.leave(party, at: now)
     }
     presence = nil
     handle.ended()
