@@ -16,7 +16,10 @@ public struct BeforeSendRewriting: ContentRewriting {
   ]
 
   public func content(of extras: [UInt8]) -> Content? {
-    guard let message = Self.message(extras), let draft = try? Inbound.draft(of: message, table) else { return nil }
+    // What cannot be read is asked about all the same.
+    guard let message = Self.message(extras), let draft = try? Inbound.draft(of: message, table) else {
+      return Content(kind: .text)
+    }
     let content = draft.content(extras, nil)
     return content.kind == .none ? nil : content
   }
@@ -31,8 +34,12 @@ public struct BeforeSendRewriting: ContentRewriting {
     return Array(writer.buffer.readableBytesView)
   }
 
-  /// Returns a message with these children, which were written by this door and are well-formed.
+  /// Returns a message with these children, which were written by this door and are well-formed. They may have more bytes and
+  /// declarations than the stanza had, as each is complete with its namespace.
   private static func message(_ extras: [UInt8]) -> Element? {
-    try? Element(parsing: Array("<message>".utf8) + extras + Array("</message>".utf8))
+    var limits = ReaderLimits.authenticated
+    limits.stanzaBytes = ReaderLimits.stanzaBytesMax
+    limits.declarations = .max
+    return try? Element(parsing: Array("<message>".utf8) + extras + Array("</message>".utf8), limits: limits)
   }
 }
