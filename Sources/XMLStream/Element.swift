@@ -178,6 +178,24 @@ extension Element {
     }
   }
 
+  /// The character data within the element and within the elements in it, in document order.
+  public var allText: String {
+    read { nodes, at, bytes in
+      let end = Int(nodes[at].extent)
+      var text: [UInt8] = []
+      var next = at
+      while next < end {
+        if nodes[next].kind == .element {
+          next += 1 + Int(nodes[next].attributeCount)
+        } else {
+          text.append(contentsOf: slice(bytes, nodes[next].value, Int(nodes[next].extent)))
+          next += 1
+        }
+      }
+      return String(decoding: text, as: UTF8.self)
+    }
+  }
+
   /// The child elements of an element.
   public struct Children: Sequence, Sendable {
     let parent: Element

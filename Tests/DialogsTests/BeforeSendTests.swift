@@ -81,8 +81,9 @@ import Testing
   }
 
   private struct Words: ContentRewriting {
-    func content(of extras: [UInt8]) -> Content? {
-      let text = String(decoding: extras, as: UTF8.self)
+    func shown(_ content: Content) -> Content? {
+      if content.kind != .none { return content }
+      let text = String(decoding: content.extras, as: UTF8.self)
       return text.hasPrefix("<body>") ? Content(kind: .text, text: String(text.dropFirst(6).dropLast(7))) : nil
     }
     func extras(_ extras: [UInt8], saying text: String) -> [UInt8] { Array("<body>\(text)</body>".utf8) }
@@ -408,8 +409,9 @@ import Testing
       } == "message-deleted")
   }
 
-  /// Nobody is sent a text about which the backend was not asked.
-  @Test func anEditWhileTheBackendIsAskedDoesNotReachAForward() async throws {
+  /// Nobody is sent a text about which the backend was not asked, nor one that has been replaced.
+  @Test(arguments: [BeforeSendAnswer.allow, .change(text: "****")])
+  func aMessageThatIsEditedWhileTheBackendIsAskedIsNotForwarded(answer: BeforeSendAnswer) async throws {
     let backend = Backend()
     let stage = try makeStage(backend)
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
@@ -423,9 +425,12 @@ import Testing
       to: juliet.address, content: Content(kind: .text, text: "after"), envelope: Envelope(type: .chat),
       traits: [.archived, .fromApp], key: nil, reference: ReferenceDraft(kind: .correction, target: .entry(entry.id)))
     try await stage.parley.post(.message(edit), by: romeo, isFromBackend: true)
-    backend.say(.allow, to: "before")
+    backend.say(answer, to: "before")
     await session.waitForOutcome(of: token)
-    #expect(try await said(by: juliet, to: nurse, stage).map(\.content.text) == ["before"])
+    #expect(throws: Problem.messageChanged) { try session.outcome(of: token)?.get() }
+    backend.say(.allow, to: "after")
+    try await stage.parley.post(forward(entry, to: nurse, id: "f1"), by: juliet)
+    #expect(try await said(by: juliet, to: nurse, stage).map(\.content.text) == ["after"])
   }
 
   /// The content of a forward counts, which is known once the message has been read.

@@ -79,8 +79,9 @@ public struct BeforeSendPolicy: Sendable {
 
 /// Reads a message's XMPP elements (`Content.extras`), which the core does not read, and replaces the text in them.
 public protocol ContentRewriting: Sendable {
-  /// Returns the content that XMPP clients show of them; `nil` if there is none, as of a chat state.
-  func content(of extras: [UInt8]) -> Content?
+  /// Returns the content with all the texts that one or another XMPP client shows of its elements; `nil` if there is nothing to show, as
+  /// of a chat state.
+  func shown(_ content: Content) -> Content?
   func extras(_ extras: [UInt8], saying text: String) -> [UInt8]
 }
 

@@ -17,8 +17,8 @@ struct Speech: Sendable {
   private(set) var place: Place
   /// The content as it is stored or relayed. A forward has none.
   private(set) var content: Content
-  /// The content that XMPP clients show of `content.extras` where apps show nothing, as of a stanza that is only relayed.
-  private(set) var unstored: Content?
+  /// The content with all that XMPP clients show of `content.extras`; `nil` if they have not been read, or have nothing to show.
+  private(set) var read: Content?
   private(set) var mentions: [MentionDraft]
   private(set) var forward: ForwardDraft?
   private(set) var reference: ReferenceDraft?
@@ -53,24 +53,23 @@ struct Speech: Sendable {
   /// has not been found.
   var shown: Content? {
     if let forward {
-      if case .asked(let content) = forward.source { return content }
+      if case .asked(let content, _) = forward.source { return content }
       return nil
     }
-    return content.kind == .none ? unstored : content
+    return read ?? (content.kind == .none ? nil : content)
   }
 
-  /// Reads what XMPP clients show of a stanza that apps are shown nothing of.
+  /// Reads what XMPP clients show. It may be more than apps are shown, such as bodies in other languages.
   mutating func readExtras(_ rewriting: any ContentRewriting) {
-    guard forward == nil, content.kind == .none, !content.extras.isEmpty else { return }
-    unstored = rewriting.content(of: content.extras)
+    guard forward == nil, content.kind != .encrypted, !content.extras.isEmpty else { return }
+    read = rewriting.shown(content)
   }
 
   /// Replaces the text. The places of mentions, which belong to the old text, are removed.
   mutating func change(to text: String, _ rewriting: any ContentRewriting) {
     mentions = mentions.map { MentionDraft(address: $0.address, begin: nil, end: nil) }
-    if case .asked(var content)? = forward?.source {
-      content.text = text
-      forward?.source = .asked(content)
+    if case .asked(let content, _)? = forward?.source {
+      forward?.source = .asked(content, saying: text)
       return
     }
     if content.kind != .none { content.text = text }
@@ -78,14 +77,13 @@ struct Speech: Sendable {
   }
 
   /// Returns the same with what only the store knows: the content of the message to forward, or the users of the dialog. The committer
-  /// checks again whether the author may forward the message, and write there. It sends the content that was found here: nobody is sent
-  /// a text about which the backend was not asked, if the message is edited meanwhile.
+  /// checks again whether the author may forward the message, and write there, and refuses the forward if the message is another by then.
   func found(for author: Party, in parley: Parley) async -> Speech {
     do throws(Problem) {
       if let forward {
         let position = parley.position(of: forward.message, in: author.realm)
         let content = try await parley.read { try forward.content(at: position, for: author, $0) }
-        return forwarding(.asked(content))
+        return forwarding(.asked(content, saying: nil))
       }
       switch place {
       case .user, .room: return self

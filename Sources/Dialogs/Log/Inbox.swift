@@ -165,7 +165,9 @@ extension Intent {
 
 extension ForwardDraft {
   /// See `Intent.byteCount`.
-  fileprivate var byteCount: Int { if case .asked(let content) = source { Int(content.storedBytes) } else { 0 } }
+  fileprivate var byteCount: Int {
+    if case .asked(let content, let text) = source { Int(content.storedBytes) + (text?.utf8.count ?? 0) } else { 0 }
+  }
 }
 
 extension RoomIntent {

@@ -8,10 +8,11 @@ public struct ForwardDraft: Hashable, Sendable {
   /// What is sent: the message as it is when the post is judged, unless a backend is asked before.
   var source = Source.message
 
-  enum Source: Hashable, Sendable {
+  /// Indirect, so that messages which are no forwards do not take more memory.
+  indirect enum Source: Hashable, Sendable {
     case message
-    /// The content that the message had when a backend was asked about it, or that the backend has changed.
-    case asked(Content)
+    /// The content that the message had when a backend was asked about it, and the text that the backend has put in place of its text.
+    case asked(Content, saying: String?)
     /// Nothing, for this reason: the author could not forward the message when a backend would have been asked about it.
     case refused(Problem)
   }
@@ -79,7 +80,10 @@ extension Judge {
     var said = try entry.forwardedContent()
     switch draft.source {
     case .message: break
-    case .asked(let content): said = content
+    case .asked(let content, let text):
+      // Neither an old text is sent nor one about which the backend was not asked.
+      if content != said { throw Problem.messageChanged }
+      said.text = text ?? said.text
     case .refused(let problem): throw problem
     }
     guard case .message(let message) = entry.fact else { throw Self.unsuitable }
@@ -121,4 +125,6 @@ extension Problem {
   }
 
   static let messageDeleted = Problem(.missing, "message-deleted", "This message was deleted.")
+  static let messageChanged = Problem(
+    .overloaded, "message-changed", "This message was edited just now. Try again.", field: "forwardFrom", retryAfter: 1)
 }

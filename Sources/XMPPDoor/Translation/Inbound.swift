@@ -178,13 +178,14 @@ enum Inbound {
     signal(
       turn, .stanza(relayed), to,
       bounces: (draft.body != nil && type != .error && type != .headline) || type == .groupchat,
-      isAsked: type != .error && session.parley.asksBeforeMessages && draft.content(relayed.extras, nil).kind != .none)
+      isAsked: type != .error && session.parley.asksBeforeMessages
+        && BeforeSendRewriting.shown(Content(kind: .none, extras: relayed.extras), of: stanza.element, draft) != nil)
   }
 
   /// Sends a signal in its place between the session's own posts: none overtakes the other (RFC 6120 10.1). Those of
   /// guests, who may send few signals, wait for the posts.
   ///
-  /// - Parameter isAsked: Whether a backend is asked about it (`Intent.speech`), which it is about posts alone.
+  /// - Parameter isAsked: whether a backend is asked about it (`Intent.speech`), which it is about posts alone.
   private static func signal(_ turn: Turn, _ signal: Signal, _ to: JID, bounces: Bool, isAsked: Bool = false) {
     let session = turn.session
     let target = SignalTarget.user(to.bare, resource: to.resource)

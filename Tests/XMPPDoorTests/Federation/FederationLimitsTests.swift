@@ -311,13 +311,15 @@ import XMPP
       for await answer in answers { return answer }
       return .none
     }
-    func content(of extras: [UInt8]) -> Content? { nil }
+    func shown(_ content: Content) -> Content? { content.kind == .none ? nil : content }
     func extras(_ extras: [UInt8], saying text: String) -> [UInt8] { extras }
   }
 
   /// Returns servers that ask a backend about each message, and a link between them.
-  private func asking(_ backend: Backend) async throws -> (ScriptedFederation, FederationLink) {
-    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true)
+  private func asking(
+    _ backend: Backend, bytesMax: Int = Limits.beforeSendBytesMax
+  ) async throws -> (ScriptedFederation, FederationLink) {
+    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true, bytesMax: bytesMax)
     let scripted = try await ScriptedFederation(
       beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
     return (scripted, try scripted.link("mantua.example"))
@@ -461,6 +463,36 @@ import XMPP
     #expect(await texts.next() == "asked")
     backend.say.yield(.allow)
     #expect(await texts.next() == "acknowledged")
+    try await scripted.end()
+  }
+
+  /// What an occupant who is gone has sent, and has found no room, is committed all the same, and before it is acknowledged.
+  @Test func whatAnOccupantWhoIsGoneHasSentIsNotLost() async throws {
+    let backend = Backend()
+    // One message that waits is more than an author may have, an eighth of this.
+    let (scripted, link) = try await asking(backend, bytesMax: 8)
+    let juliet = try await scripted.user("juliet")
+    let address = try #require(FullJID(parsing: "a@mantua.example/x"))
+    let asked = Party(remote: address.bare, realm: link.realm)
+    let (heard, note) = AsyncStream<String>.makeStream()
+    await link.ask { driver in
+      guard let work = driver.work else { return note.finish() }
+      let resident = work.residents.settle(asked, at: address, by: link)
+      for _ in 0..<3 { resident.post(.message(Self.hail(juliet.address)), numbered: true, then: nil) }
+      work.afterAll { note.yield("acknowledged") }
+      work.residents.end()
+    }
+    for _ in 0..<3 { backend.say.yield(.allow) }
+    for await _ in heard { break }
+    let realm = link.realm
+    let count = try await scripted.parley.read { reader -> Int in
+      guard let author = try reader.user(address.bare, seenFrom: realm),
+        let dialog = try reader.dialog(between: author.party.id, and: juliet.id),
+        let messages = dialog.messages(for: juliet.id)
+      else { return 0 }
+      return try reader.history(of: messages, after: .zero, before: .end, limit: 9, ascending: true).count
+    }
+    #expect(count == 3)
     try await scripted.end()
   }
 
