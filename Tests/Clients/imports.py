@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 
+from lib.apps import App
 from lib.former import DOMAIN, ROOMS
 from lib.harness import BINARY, PASSWORD, PATIENCE, Checks, Server, expect
 from lib.sources import KEY, SALT, SCRAM, WORDS, Import, peak, portable, result
@@ -518,7 +519,41 @@ def bad_rooms(checks):
         expect(said_again["messages"] | {"failed": 0} == {"imported": 0, "present": 3, "failed": 0}, f"{said_again}")
 
 
+def own_export(checks):
+    def again(server, file, *options):
+        counts = json.loads(parley(server, "import", "xep0227", file, "--json", *options))["messages"]
+        return counts["imported"], counts["present"], counts["failed"]
+
+    with Server() as server:
+        server.add_users("romeo", "juliet")
+        file, own = pathlib.Path(server.folder, "former.xml"), pathlib.Path(server.folder, "own.xml")
+        file.write_text(f"""<?xml version='1.0' encoding='UTF-8'?>
+<server-data xmlns='urn:xmpp:pie:0'><host jid='{DOMAIN}'><user name='juliet'>{SCRAM}<offline-messages>
+<message xmlns='jabber:client' from='romeo@{DOMAIN}/x' to='juliet@{DOMAIN}' type='chat'><body>But soft</body>
+<delay xmlns='urn:xmpp:delay' stamp='2020-01-01T00:00:00Z'/></message>
+</offline-messages></user></host></server-data>
+""")
+        server.start()
+        with checks.check("own export: an unreceived message without an id is here, in the former file and in this server's own"):
+            expect(again(server, file) == (1, 0, 0), "it was not imported")
+            parley(server, "export", "xep0227", "--output", own)
+            for source in (own, file):
+                expect(again(server, source) == (0, 1, 0), f"{source}")
+        with checks.check("own export: unreceived messages of an app are here, though newer ones are"):
+            romeo = App(server, "romeo")
+            dialog = romeo.dialog("juliet")
+            for number in range(3):
+                romeo.say(dialog, f"what light {number}")
+            own.unlink()
+            parley(server, "export", "xep0227", "--output", own)
+            for options in (["--dry-run"], []):
+                expect(again(server, own, *options) == (0, 4, 0), f"{options}")
+            count = App(server, "juliet").call("GET", "/v1/dialogs")[1]["items"][0]["me"]["unreadCount"]
+            expect(count == 4, f"{count} unread")
+
+
 def run(checks):
+    own_export(checks)
     broken_off(checks)
     large(checks)
     repeated(checks)

@@ -85,6 +85,70 @@ import Testing
     #expect(try await texts(of: romeo, stage) == ["again", "again", "again", "unlike", "else"])
   }
 
+  /// An export names a message that has no id of its own by that of its entry, and comes back when newer messages are here.
+  @Test func whatThisServerHasExportedIsHere() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let nameless = message("one", at: Self.start, with: juliet.address, offline: true)
+    let first = try #require(try await stage.parley.post(nameless, by: romeo).entry)
+    let named = message("one", at: Self.start, with: juliet.address, offline: true, id: first.id.description)
+    #expect(try await stage.parley.post(named, by: romeo).entry?.position == first.position)
+    var said: [Entry] = []
+    for text in ["two", "three"] { said.append(try #require(try await stage.say(text, from: romeo, to: juliet).entry)) }
+    for entry in [first] + said {
+      // The export has the stanza that an app's message was rendered as.
+      let inbound = message(
+        "as sent", at: entry.time.milliseconds, with: romeo.address, inbound: true, offline: true,
+        id: entry.id.description)
+      let receipt = try await stage.parley.post(inbound, by: juliet)
+      #expect(receipt.isRepeat && !receipt.isKept && receipt.entry?.position == entry.position)
+    }
+    // The id says nothing in a message by somebody else, or of another time: a copy of this server gives the same ids.
+    for other in [
+      message("forged", at: Self.start, with: juliet.address, inbound: true, id: first.id.description),
+      message("one", at: Self.start + 1, with: juliet.address, offline: true, id: first.id.description),
+    ] {
+      await #expect(throws: Problem.self) { try await stage.parley.post(other, by: romeo) }
+    }
+    #expect(try await texts(of: juliet, stage) == ["one", "two", "three"])
+  }
+
+  @Test func whatAnotherServerAddedToAStanzaMakesNoOtherMessage() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let paris = try BareJID("paris@elsewhere.example")
+    func copy(_ extras: String, from author: BareJID, id: String?) -> Intent {
+      .imported(
+        .message(
+          ImportedMessage(
+            time: Timestamp(milliseconds: Self.start), peer: author, isInbound: true,
+            draft: MessageDraft(
+              to: juliet.address, content: Content(kind: .text, text: "one", extras: Array(extras.utf8)),
+              envelope: Envelope(type: .chat, id: id), traits: [.archived], key: nil),
+            isInArchive: (author: false, addressee: true), isOffline: false)))
+    }
+    let added = "<body>one</body><stanza-id xmlns='urn:xmpp:sid:0' by='paris@elsewhere.example' id='1'/>"
+    let cases: [(BareJID, String?, Bool)] = [(paris, "1", true), (paris, nil, false), (romeo.address, "1", false)]
+    for (author, id, isRepeat) in cases {
+      #expect(try await !stage.parley.post(copy(added, from: author, id: id), by: juliet).isRepeat)
+      let without = copy("<body>one</body>", from: author, id: id)
+      #expect(try await stage.parley.post(without, by: juliet).isRepeat == isRepeat)
+    }
+  }
+
+  @Test func anExportedMessageThatWasRemovedStaysSo() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    // The log keeps only the last change of a contact.
+    let was = try await stage.parley.post(.contact(address: juliet.address, name: "J", groups: []), by: romeo).position
+    try await stage.parley.post(.contact(address: juliet.address, name: "Juliet", groups: []), by: romeo)
+    #expect(try await !stage.parley.read { try $0.hasEntry(at: was, in: nil) })
+    let id = stage.parley.entryID(was, in: romeo.realm).description
+    let receipt = try await stage.parley.post(message("one", at: Self.start, with: juliet.address, id: id), by: romeo)
+    #expect(receipt.isRepeat && receipt.isKept)
+    #expect(try await texts(of: romeo, stage).isEmpty)
+  }
+
   @Test func historyBehindWhatWasWrittenIsRefused() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

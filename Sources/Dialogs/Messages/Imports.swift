@@ -7,7 +7,7 @@ public enum ImportIntent: Sendable {
   case contact(ImportedContact)
   /// Adds a subscription request that waits for the author's answer; `stanza` as in `Intent.subscription`.
   case request(from: BareJID, stanza: [UInt8]?)
-  /// Adds a message of the past. `Receipt.isRepeat` tells that the log has it already.
+  /// Adds a message of the past. `Receipt.isRepeat` tells that the log has it already, and `isKept` that it was removed.
   case message(ImportedMessage)
   /// Makes a slot for a file, which `UserFiles.takeImported` fills. `Receipt.isRepeat` tells that it is filled.
   case file(ImportedFile)
@@ -141,6 +141,7 @@ extension Judge {
   private mutating func importMessage(_ post: Post, _ imported: ImportedMessage) throws {
     let owner = post.author
     try checkPast(imported.time)
+    if let receipt = try named(imported, of: owner) { return settle(post, receipt) }
     let peer = try correspondent(imported.peer, of: owner)
     if imported.time <= lastTime, let entry = try known(imported, of: owner, with: peer) {
       var receipt = Receipt(position: head)
@@ -207,16 +208,46 @@ extension Judge {
     return made
   }
 
-  /// Returns the entry of a message that the log has already: of the same time, author, id and content.
+  /// Returns the receipt for a message whose id is that of an entry of this server, as exports name each message that has
+  /// no id of its own: a repeat, and kept if the entry was removed since; `nil` for any other id, and for that of an entry
+  /// of another time or between other people.
+  ///
+  /// No other server makes such an id by chance: it is a block that only this realm's key encrypts, of whose 128 bits half
+  /// are fixed (`Sealer`). A copy of this server has the same key and counts on from the same number, hence the time.
+  private func named(_ imported: ImportedMessage, of owner: Party) throws -> Receipt? {
+    guard let id = imported.draft.envelope.id.flatMap({ PublicID($0) }),
+      let position = realms.position(of: id, in: owner.realm), position > .zero, position <= head
+    else { return nil }
+    var receipt = Receipt(position: head)
+    receipt.isRepeat = true
+    if let entry = try writer.entry(at: position, for: .rules) {
+      guard case .peer(let addressee) = entry.place, entry.time == imported.time else { return nil }
+      let (author, other) = imported.isInbound ? (imported.peer, owner.address) : (owner.address, imported.peer)
+      guard entry.author.address == author, addressee.address == other else { return nil }
+      receipt.entry = entry
+    } else {
+      receipt.isKept = true
+    }
+    return receipt
+  }
+
+  /// Returns the entry of a message that the log has already: of the same time, author, id and content. If the author is at
+  /// another server and has given an id, the text is enough: that server may have added ids and times to the stanza, which
+  /// an import leaves out.
   private func known(_ imported: ImportedMessage, of owner: Party, with peer: Party) throws -> Entry? {
     guard !peer.isProvisional,
       let dialog = try writer.dialog(between: min(owner.id, peer.id), and: max(owner.id, peer.id))
     else { return nil }
-    let author = imported.isInbound ? peer.id : owner.id
+    let author = imported.isInbound ? peer : owner
+    let (content, envelope) = (imported.draft.content, imported.draft.envelope)
     return try entry(at: imported.time, in: dialog.id) { entry in
-      guard entry.author.id == author, case .message(let message) = entry.fact else { return false }
-      return message.envelope == imported.draft.envelope
-        && (message.content.extras == imported.draft.content.extras || entry.state?.retraction != nil)
+      guard entry.author.id == author.id, let message = entry.fact.stanza, message.envelope == envelope else {
+        return false
+      }
+      if message.content.extras == content.extras || entry.state?.retraction != nil { return true }
+      // Only for such an author: of a local one there may be two unlike copies, each for one of two archives.
+      guard author.realm.isRemote, envelope.id != nil, !content.text.isEmpty else { return false }
+      return message.content.text == content.text
     }
   }
 

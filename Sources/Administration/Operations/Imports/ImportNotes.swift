@@ -151,6 +151,7 @@ enum ImportDecision {
   }
 
   static let changed = "it is something else here, which stays"
+  static let changedOrRemoved = "it is something else here, or was removed, which stays so"
   private static let removed = "it was imported before and is no longer here, which stays so"
 
   /// Decides of a record: existence decides, or else a note. Each kind has its own line here, and one in the table of

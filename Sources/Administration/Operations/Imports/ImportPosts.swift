@@ -119,7 +119,7 @@ extension ImportRecords {
   /// - Parameter reason: Why a part of the record was not posted.
   private static func outcome(_ result: Result<Receipt, Problem>, keeping reason: String?) -> RowOutcome {
     switch result {
-    case .success(let receipt) where receipt.isKept: RowOutcome(.exists, ImportDecision.changed, code: kept)
+    case .success(let receipt) where receipt.isKept: RowOutcome(.exists, ImportDecision.changedOrRemoved, code: kept)
     case .success(let receipt):
       RowOutcome(receipt.isRepeat ? .exists : .done, reason, code: reason == nil ? nil : kept)
     // A node that exists is configured by the next post.
