@@ -16,6 +16,14 @@ package enum Passwords {
     }
   }
 
+  /// Returns what an import reports about passwords with a flaw, which it takes; nil if there are none.
+  package static func reported(short count: Int) -> String? {
+    count == 0
+      ? nil
+      : "\(ProgressBar.grouped(count)) of the imported passwords are shorter than apps and parley user add allow. They are taken, "
+        + "because their users may have them elsewhere."
+  }
+
   /// Returns a password of four groups of five characters, with 99 random bits.
   package static func make() -> String {
     var generator = SystemRandomNumberGenerator()

@@ -225,6 +225,29 @@ import Testing
       #expect(again.status == 1)
       #expect(again.lines == ["parley: all.xml is there already; name another one, or remove it"])
       #expect(try Files.read(folder + "/all.xml", bytesMax: 1 << 20).isEmpty == false)
+      // A shell would create the file by its umask, for everybody to read.
+      for words in [["export", "--help"], ["help", "export"], ["export", "xep0227", "--help"]] {
+        let (process, output, _) = try Command.start(words, in: folder)
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(text.contains("export xep0227 --output everybody.xml") && !text.contains("> everybody.xml"), "\(words)")
+      }
+    }
+  }
+
+  @Test func anImportFromAnotherServerReportsShortPasswords() async throws {
+    try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
+      let users = [("alice", "short"), ("bob", "long enough")].map { "<user name='\($0)' password='\($1)'/>" }.joined()
+      let export = "<server-data xmlns='urn:xmpp:pie:0'><host jid='localhost'>\(users)</host></server-data>"
+      try Files.write(Array(export.utf8), to: folder + "/export.xml", mode: 0o600)
+      let trial = try await Command.run("import", "xep0227", "export.xml", "--json", "--dry-run", in: folder)
+      for outcome in [trial, try await Command.run("import", "xep0227", "export.xml", "--json", in: folder)] {
+        #expect(outcome.status == 0 && outcome.output.contains("\"shortPasswords\" : 1"), "\(outcome.output)")
+        #expect(outcome.lines.contains { $0.hasPrefix("warning: 1 of the imported passwords") }, "\(outcome.lines)")
+      }
+      let again = try await Command.run("import", "xep0227", "export.xml", in: folder)
+      #expect(again.status == 0 && !again.lines.contains { $0.hasPrefix("warning") }, "\(again.lines)")
     }
   }
 

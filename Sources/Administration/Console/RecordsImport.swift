@@ -53,6 +53,8 @@ package struct RecordsImport {
     /// The number of those that were here already, or were brought before, and are not as the source has them; each is
     /// reported.
     package var kept = 0
+    /// The number of imported passwords that are shorter than users may choose; keys of passwords do not show it.
+    package var shortPasswords = 0
 
     package init() {}
 
@@ -251,6 +253,11 @@ package struct RecordsImport {
         if outcome.status != .failed, outcome.code != ImportRecords.kept { files.insert(file.id.value.high) }
       }
       report.count(record, outcome.status)
+      if outcome.status == .done, case .account(let account) = record, let password = account.password,
+        Passwords.flaw(of: password) != nil
+      {
+        report.shortPasswords += 1
+      }
       if outcome.status == .done, let link = record.link {
         let isHere = BlobID(formerURL: link).map { files.contains($0.value.high) } ?? false
         if !isHere { report.links += 1 }

@@ -11,7 +11,7 @@ struct ExportCommands: AsyncParsableCommand {
     abstract: "Writes users for another server.",
     discussion: """
       Example:
-        parley export xep0227 > everybody.xml
+        parley export xep0227 --output everybody.xml
       """,
     subcommands: [ExportPortable.self])
 }
@@ -25,8 +25,8 @@ struct ExportPortable: AsyncParsableCommand {
       server. The server may run meanwhile. Rooms and files are not in it.
 
       Examples:
-        parley export xep0227 > everybody.xml
-        parley export xep0227 --domain localhost --output everybody.xml
+        parley export xep0227 --output everybody.xml
+        parley export xep0227 --domain localhost --output localhost.xml
       """)
 
   @Option(name: .long, help: "The domain; else the first one.") var domain: String?

@@ -154,6 +154,7 @@ struct ImportOptions: ParsableArguments {
         }
       }
       if let failure, !(failure is RecordsImport.Interrupted) { throw failure }
+      if let warning = Passwords.reported(short: run.report.shortPasswords) { Terminal.note("warning: \(warning)") }
       try options.output.print(run.report, isTrial ? Self.trial(run.report, isWhole: failure == nil) : run.report.text)
       if let number = interrupt.signalNumber, failure != nil { throw ExitCode(128 + number) }
       if run.report.isEmpty, failure == nil {

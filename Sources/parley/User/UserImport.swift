@@ -41,11 +41,7 @@ struct UserImport: AsyncParsableCommand {
         })
         return outcomes
       }
-      if short > 0 {
-        Terminal.note(
-          "warning: \(short) of the imported passwords are shorter than apps and parley user add allow. They are taken, because "
-            + "their users may have them elsewhere.")
-      }
+      if let warning = Passwords.reported(short: short) { Terminal.note("warning: \(warning)") }
       try Import.finish(run, path: file, options.output)
     }
   }
