@@ -581,7 +581,10 @@ export interface DialogView {
   readonly dialog?: Dialog;
   /** Oldest first; at the end those that are still being sent. A new array after each change. */
   readonly messages: LocalMessage[];
-  /** The first 100 members of a group by their ids, kept current; `membersCursor` continues with `listMembers`. A private dialog has none. */
+  /**
+   * The first 100 members of a group, kept current: a map by user id, where `messages` is an array; `[...members.values()]` is one.
+   * `membersCursor` continues with `listMembers`. A private dialog has none.
+   */
   readonly members: Map<PersonId, Member>;
   readonly membersCursor?: string;
   /** The pinned messages, the last pinned first, kept current. */

@@ -12,6 +12,8 @@ enum CodeSignIn: SignIn {
   }
 
   static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
+    // Clients take this grant if they have no password, also by mistake: a username belongs to the grant `password`.
+    if input.username != nil, input.email == nil, input.phone == nil { _ = try required(input.password, "password") }
     let identity = try Checks.reachable(email: input.email, phone: input.phone)
     let code = try required(input.code, "code")
     let client = try client(input)

@@ -288,6 +288,8 @@ def walk(base, hook):
     code = code_of("email", mail)
     anybody.call("POST", "/v1/sessions", {"grant": "code", "email": mail, "code": wrong if wrong != code else "000002"}, 401, "wrong-code")
     anybody.call("POST", "/v1/sessions", {"grant": "code", "email": mail, "code": code, "phone": phone}, 400, "input-malformed")
+    problem = anybody.call("POST", "/v1/sessions", {"grant": "code", "username": user["id"]}, 400, "input-malformed")
+    expect((problem["field"], problem["detail"]) == ("password", "password is missing."), f"{problem}")
     session = anybody.call("POST", "/v1/sessions", {"grant": "code", "email": mail, "code": code, "deviceId": "two"}, 201)
     anybody.call("POST", "/v1/sessions", {"grant": "code", "email": mail, "code": code}, 401, "wrong-code")
     me.token = session["accessToken"]

@@ -23,7 +23,11 @@ parley.on("message", async ({ message, isOwn }) => {
   await parley.send(message.dialogId, { text: answer, replyTo: message.id, clientId: `answer-${message.id}` });
 });
 
-if (!await parley.open()) await parley.signIn({ username: process.env.BOT_NAME ?? "bot", password: process.env.BOT_PASSWORD });
+if (!await parley.open()) {
+  const { BOT_NAME: username = "bot", BOT_PASSWORD: password } = process.env;
+  if (!password) { console.error(`Set BOT_PASSWORD to the password of ${username}: nobody is signed in yet.`); process.exit(1); }
+  await parley.signIn({ username, password });
+}
 await parley.connect();
 console.log(`${parley.userId} listens`);
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, async () => { await parley.close(); process.exit(0); });

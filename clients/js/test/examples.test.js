@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -58,6 +58,15 @@ test("the bot answers each question once, also those from while it was killed", 
   assert.equal(await bot.ended, 0);
   const lines = readFileSync(program, "utf8").split("\n");
   assert.ok(lines.length <= 35, `${lines.length} lines`);
+});
+
+test("the bot without a password says what to set", () => {
+  const { NODE_TEST_CONTEXT, BOT_PASSWORD, ...environment } = process.env;
+  const { status, stderr } = spawnSync(process.execPath, [join(process.env.PARLEY_APP, "bot.js")], {
+    cwd: folder, env: { ...environment, BOT_URL: url, BOT_FILE: "nobody.store" }, encoding: "utf8" });
+  assert.equal(status, 1);
+  assert.match(stderr, /^Set BOT_PASSWORD to the password of bot: /);
+  assert.ok(!stderr.includes("    at "), stderr); // no stack
 });
 
 test("the code of README.md runs, in its order", async () => {
