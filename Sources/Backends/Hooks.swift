@@ -15,11 +15,13 @@ public struct Hooks: Sendable {
   /// Creates a hook for events from now on, and returns its secret this once.
   ///
   /// - Parameter isTrusted: whether the operator set the URL; otherwise it may lead to public addresses only.
-  /// - Throws: `.malformed`; `.tooLarge` at `BackendLimits.hooksMax`.
+  /// - Throws: `.malformed`, also for an address in the URL to which deliveries would be refused; `.tooLarge` at
+  ///   `BackendLimits.hooksMax`.
   public func add(
     url: String, events: [String], isTrusted: Bool, in realm: RealmID
   ) async throws(Problem) -> (hook: Hook, secret: String) {
     try Self.check(url: url)
+    if !isTrusted { try Self.check(url: url, within: parley.options.addresses) }
     try check(events: events)
     let now = parley.clock.now
     let secret = WebhookSigner.makeKey()
@@ -44,9 +46,13 @@ public struct Hooks: Sendable {
   ) async throws(Problem) -> Hook {
     if let url { try Self.check(url: url) }
     if let events { try check(events: events) }
+    let addresses = parley.options.addresses
     return try await change { writer in
       var hook = try Self.hook(id, in: realm, writer)
-      if let url { hook.url = url }
+      if let url {
+        if !hook.isTrusted { try Self.check(url: url, within: addresses) }
+        hook.url = url
+      }
       if let events { hook.events = events }
       try writer.put(keepingProgress: hook)
       if let isActive {
@@ -115,13 +121,21 @@ public struct Hooks: Sendable {
     }
   }
 
-  /// Sends `webhook.test` now, independently of other events.
+  /// Sends `webhook.test` now, independently of other events. If it is taken, those that wait for the next attempt are sent at
+  /// once as well.
   public func test(_ id: Int64, in realm: RealmID, by route: any HookRoute) async throws(Problem) -> HookOutcome {
     let hook = try await parley.read { try Self.hook(id, in: realm, $0) }
     let event = HookEvent(
       id: "evt_\(PublicID(bytes: WebhookSigner.makeKey()))", name: "webhook.test", body: rendering.test(),
       position: .zero, outboxEvent: 0, lane: 0)
-    return await route.deliver(HookDelivery(event, to: hook, now: parley.clock.now))
+    let outcome = await route.deliver(HookDelivery(event, to: hook, now: parley.clock.now))
+    guard outcome == .taken else { return outcome }
+    try await change { writer in
+      guard var progress = try writer.hook(id)?.progress, progress.next != nil else { return }
+      progress.next = nil
+      try writer.setProgress(progress, of: id)
+    }
+    return outcome
   }
 
   /// Returns the numbers of hooks, of disabled ones, and of failures, and how far the last hook is behind.
@@ -164,6 +178,16 @@ public struct Hooks: Sendable {
     // A user name would be shown to everyone who lists webhooks.
     guard !rest.prefix(while: { $0 != "/" && $0 != "?" }).contains("@") else {
       throw Problem(.malformed, "url-malformed", "url has no user name in it.", field: "url")
+    }
+  }
+
+  /// Refuses a URL whose address deliveries would refuse.
+  private static func check(url: String, within addresses: PublicAddresses) throws(Problem) {
+    guard addresses.allows(url: url) else {
+      throw Problem(
+        .malformed, "url-not-public",
+        "The URL leads to an address that is not public. The operator can allow its network (outgoing.networks).",
+        field: "url")
     }
   }
 

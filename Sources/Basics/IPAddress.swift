@@ -26,6 +26,17 @@ public struct IPAddress: Hashable, Sendable {
     }
   }
 
+  /// Parses the host of a URL, without brackets, as HTTP clients do: also the numbers that C reads as IPv4, such as `127.1`
+  /// (inet_aton(3)); `nil` for a name.
+  init?(host: String) {
+    var four = in_addr()
+    guard !host.utf8.contains(0), inet_aton(host, &four) != 0 else {
+      self.init(host)
+      return
+    }
+    self.init(bytes: withUnsafeBytes(of: &four) { Array($0) })
+  }
+
   public var isIPv6: Bool { bytes.count == 16 }
 
   /// Whether the address is of this machine alone (RFC 1122 3.2.1.3, RFC 4291 2.5.3).

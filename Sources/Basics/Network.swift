@@ -54,4 +54,16 @@ public struct PublicAddresses: Sendable {
     if address.isIPv6, Self.global?.contains(address) != true { return false }
     return !Self.special.contains { $0.contains(address) }
   }
+
+  /// Returns whether a request to a URL may be made, as far as the URL itself shows it: `false` if its host is an address to
+  /// which no connection may go. A name is judged when a connection to one of its addresses is made.
+  public func allows(url: String) -> Bool {
+    // RFC 3986 3.2: the authority is between `//` and the path.
+    let parts = url.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3 else { return true }
+    let authority = parts[2].prefix { !"/?#".contains($0) }
+    let isBracketed = authority.hasPrefix("[")
+    let host = (isBracketed ? authority.dropFirst() : authority).prefix { $0 != (isBracketed ? "]" : ":") }
+    return IPAddress(host: String(host)).map { allows($0) } ?? true
+  }
 }

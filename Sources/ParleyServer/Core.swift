@@ -88,6 +88,7 @@ package struct Core: Sendable {
       options.threads = settings.threads
       options.services = settings.services
       options.callRinging = settings.callRinging
+      options.addresses = PublicAddresses(exceptions: settings.outgoing.networks)
       options.pushes = settings.pushes.policy(webPushKey)
       options.retention = settings.retention
       options.traces = traces

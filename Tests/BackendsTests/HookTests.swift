@@ -182,6 +182,28 @@ import Testing
     #expect(try await hooks(stage).all(in: stage.parley.realms[0].id).map(\.failures) == [0])
   }
 
+  @Test func aTestThatIsTakenEndsTheWaitForTheNextAttempt() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let (hooks, realm) = (hooks(stage), stage.parley.realms[0].id)
+    let hook = try await add(stage)
+    let backend = Backend()
+    backend.refuse { _, _ in true }
+    // The clock stands, so that no wait ends by itself.
+    let runner = HookRunner(hooks, route: backend, logger: Logger(label: "hooks"))
+    let task = Task { await runner.run() }
+    defer { task.cancel() }
+    _ = try await stage.say("one", from: romeo, to: juliet)
+    while try await hooks.find(hook.id, in: realm).hook.progress.next == nil { await Task.yield() }
+    #expect(try await hooks.test(hook.id, in: realm, by: backend) != .taken)
+    #expect(try await hooks.find(hook.id, in: realm).hook.progress.next != nil)
+    backend.refuse { _, _ in false }
+    #expect(try await hooks.test(hook.id, in: realm, by: backend) == .taken)
+    // Two were refused: the event, and a test.
+    await backend.attempts(4)
+    #expect(backend.got.map(\.body) == ["", "one"])
+  }
+
   @Test func anEventThatIsNeverAcceptedIsAFailureAndIsSentAgainWhenAsked() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
@@ -240,11 +262,23 @@ import Testing
     for (url, events, code) in [
       ("ftp://a.example", ["*"], "url-malformed"), ("https://u:p@a.example/", ["*"], "url-malformed"),
       ("https:///x", ["*"], "url-malformed"), ("https://a.example/a b", ["*"], "url-malformed"),
+      ("http://127.0.0.1:9000/hook", ["*"], "url-not-public"), ("https://[::1]/", ["*"], "url-not-public"),
       ("https://a.example", [], "events-malformed"), ("https://a.example", ["nonsense"], "event-unknown"),
     ] {
       await #expect {
         _ = try await hooks.add(url: url, events: events, isTrusted: false, in: realm)
       } throws: { ($0 as? Problem)?.code == code }
+    }
+    // The operator's may lead anywhere, and one that a key has made stays at public addresses.
+    for isTrusted in [true, false] {
+      let made = try await hooks.add(url: "https://a.example", events: ["*"], isTrusted: isTrusted, in: realm).hook
+      let update = { @Sendable in try await hooks.update(made.id, in: realm, url: "http://10.0.0.1/").url }
+      if isTrusted {
+        #expect(try await update() == "http://10.0.0.1/")
+      } else {
+        await #expect { _ = try await update() } throws: { ($0 as? Problem)?.field == "url" }
+      }
+      try await hooks.remove(made.id, in: realm)
     }
     for _ in 1..<BackendLimits.hooksMax { _ = try await add(stage) }
     await #expect { _ = try await add(stage) } throws: { ($0 as? Problem)?.code == "too-many-webhooks" }

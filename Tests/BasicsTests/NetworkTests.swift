@@ -13,6 +13,17 @@ import Testing
     #expect(PublicAddresses().allows(address) == isPublic)
   }
 
+  @Test(arguments: [
+    ("http://127.0.0.1:9000/hook", false), ("https://10.1.2.3", false), ("https://[::1]:8443/a", false),
+    ("https://[::ffff:10.0.0.1]/", false), ("http://127.1/", false), ("http://2130706433?a", false),
+    ("http://0x7f.0.0.1#b", false), ("https://8.8.8.8/", true), ("https://[2606:4700::1111]/", true),
+    ("https://10.0.0.7:1/", true), ("http://localhost:9000/hook", true), ("https://a.example/127.0.0.1", true),
+    ("mailto:a@b", true),
+  ]) func urlsWithAddresses(_ url: String, _ isAllowed: Bool) throws {
+    let addresses = PublicAddresses(exceptions: [try #require(Network("10.0.0.7"))])
+    #expect(addresses.allows(url: url) == isAllowed)
+  }
+
   @Test func networksAreWritten() throws {
     #expect(Network("10.0.0.0/33") == nil)
     #expect(Network("10.0.0/8") == nil)

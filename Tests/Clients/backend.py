@@ -470,6 +470,9 @@ def webhooks(checks, server, key):
                            ("delete", "/v1/admin/webhooks/{id}/failures/{failure}")}  # HookTests: two hours of attempts
         key.do("GET", "/webhooks")
         key.do("DELETE", hook)
+    with checks.check("a key sets no URL at an address that deliveries would refuse; the operator's setting allows some"):
+        for url in ("http://10.0.0.1:9000/hook", "https://[::1]/", "http://192.168.1/"):
+            key.refused("POST", "/webhooks", 400, "url-not-public", {"url": url, "events": ["*"]})
     with Backend() as backend, checks.check("how far and how long a webhook that takes nothing is behind is measured, until it is removed"):
         hook = key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.created"]})["webhook"]["id"]
         backend.answer = lambda event: (500, None)
@@ -533,12 +536,17 @@ def private(checks):
         with Backend() as backend, Server() as server:
             server.start()
             key = Key(server, "webhooks")
-            hook = key.do("POST", "/webhooks", {"url": backend.url, "events": ["*"]})["webhook"]["id"]
+            key.refused("POST", "/webhooks", 400, "url-not-public", {"url": backend.url, "events": ["*"]})
+            # A name is judged when it is asked, as it may have other addresses by then.
+            named = backend.url.replace("127.0.0.1", "localhost")
+            expect(named != backend.url, backend.url)
+            hook = key.do("POST", "/webhooks", {"url": named, "events": ["*"]})["webhook"]["id"]
             expect(not key.do("POST", f"/webhooks/{hook}/test")["taken"] and not backend.got, "it was asked")
             made = json.loads(server.command("webhook", "add", backend.url, "--event", "*", "--json"))
             server.command("webhook", "test", str(made["webhook"]["id"]))
             backend.verify(made["secret"])
             # A key does not turn the operator's URL elsewhere.
+            expect("Next attempt" in server.command("webhook", "list"), "there is no next attempt in the list")
             key.refused("PATCH", f"/webhooks/{made['webhook']['id']}", 403, "webhook-of-operator", {"url": "https://a.example"})
 
 

@@ -41,6 +41,10 @@ def registering(server, world):
                   {"provider": "webpush", "subscription": {"endpoint": "http://127.0.0.1/", "keys": {"p256dh": "", "auth": ""}}},
                   {"provider": "fcm", "token": "a", "kind": "telegram"}]:
         register(juliet, "wrong", wrong, status=400)
+    for provider in ("webpush", "unifiedpush"):
+        private = world.browser.subscription("/a") | {"endpoint": "https://10.0.0.1/a"}
+        problem = register(juliet, "wrong", {"provider": provider, "subscription": private}, status=400)
+        expect(problem["code"] == "push-endpoint-malformed", f"{problem}")
     status, _ = juliet.call("DELETE", "/v1/devices/nobody")
     expect(status == 404, f"a device that is not there: {status}")
     drop(juliet, "ios")

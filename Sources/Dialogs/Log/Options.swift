@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 import Logging
 public import ServerMetrics
 
@@ -40,6 +41,8 @@ extension Parley {
     public var callRinging = Limits.callRinging
     /// The time after which the server gives up what a server elsewhere does not take.
     public var giveUp = Limits.federationGiveUp
+    /// The addresses to which URLs may lead that users and app keys give.
+    public var addresses = PublicAddresses()
     /// The push providers that this server reaches.
     public var pushes = PushPolicy.none
     /// The ages at which messages and accounts go at first (`RetentionState`).

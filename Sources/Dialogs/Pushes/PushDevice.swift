@@ -210,6 +210,11 @@ public struct Devices: Sendable {
     _ device: PushDevice, of user: Party, grant: Int64, installation: String
   ) async throws(Problem) -> (PushDevice, isNew: Bool) {
     var device = try parley.options.pushes.checked(device)
+    guard !device.provider.isWebPush || parley.options.addresses.allows(url: device.token) else {
+      throw Problem(
+        .malformed, "push-endpoint-malformed", "The endpoint is at an address that is not public.",
+        field: "push.subscription.endpoint")
+    }
     device.registeredAt = parley.clock.now
     let receipt = try await parley.post(
       .push(.register(device, grant: grant, resource: "app-\(installation)")), by: user)

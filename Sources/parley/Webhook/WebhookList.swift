@@ -16,14 +16,14 @@ struct WebhookList: ListCommand {
   @OptionGroup var options: CommandOptions
 
   static let none = "There are no webhooks."
-  static let table = TextTable("Webhook", "URL", "Events", "State", "Failures", "Reason")
+  static let table = TextTable("Webhook", "URL", "Events", "State", "Failures", "Next attempt", "Reason")
 
   func input(in context: CommandContext, after cursor: String?) -> Operation.Input { .init(domain: domain) }
 
   func cells(_ hook: WebhookRow) -> [String] {
     [
       String(hook.id), hook.url, hook.events.joined(separator: " "), hook.state, String(hook.failures),
-      hook.reason ?? "",
+      hook.nextAttemptAt ?? "", hook.reason ?? "",
     ]
   }
 }

@@ -7,7 +7,8 @@ struct WebhookTest: AdminCommand {
     commandName: "test",
     abstract: "Sends webhook.test now, and reports the result.",
     discussion: """
-      Exit status 1: it was not taken.
+      If it is taken, the events that wait for the next attempt (parley webhook list) are sent at once. Exit status 1: it \
+      was not taken.
 
       Example:
         parley webhook test 4711

@@ -48,6 +48,7 @@ package struct WebhookRow: Codable, Hashable, Sendable {
   /// The reason of the last failed attempt, and the time since which attempts have failed.
   package let reason: String?
   package let failingSince: String?
+  /// The time of the next attempt; nil if nothing waits for one.
   package let nextAttemptAt: String?
   package let createdAt: String
 

@@ -2,7 +2,7 @@ import Backends
 package import Dialogs
 import HTTPPort
 
-/// Sends `webhook.test` once, at once, and returns the outcome.
+/// Sends `webhook.test` once, at once, and returns the outcome. If it is taken, events that wait are sent at once, too.
 package enum TestWebhook: AdminOperation {
   package static let name = "webhooks.test"
   package static let routes = [AdminRoute(.post, "/webhooks/{id}/test", .webhooks)]
