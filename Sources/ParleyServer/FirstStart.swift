@@ -115,7 +115,7 @@ package enum FirstStart {
     if let base, settings.servesWebClient { text += "Browser:       \(base)\n" }
     if !ports.isEmpty {
       text += """
-        XMPP client:   address \(first.address), server \(machine(settings)), \(ports.joined(separator: " or "))\
+        XMPP client:   address \(first.address), server \(loopback(settings.xmpp.host)), \(ports.joined(separator: " or "))\
         \(settings.certificate == nil ? "; accept the self-signed certificate" : "")
 
         """
@@ -133,10 +133,6 @@ package enum FirstStart {
   }
 
   /// Returns the host that a client on this machine connects to.
-  private static func machine(_ settings: Settings) -> String {
-    settings.domains[0].name == "localhost" ? "localhost" : loopback(settings.xmpp.host)
-  }
-
   private static func loopback(_ host: String) -> String {
     switch host {
     case "::", "0.0.0.0": "127.0.0.1"

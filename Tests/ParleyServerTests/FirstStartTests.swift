@@ -24,6 +24,8 @@ import Testing
           "curl -s http://127.0.0.1:8080/v1/sessions -H 'Content-Type: application/json' "
             + "-d '{\"grant\":\"password\",\"username\":\"juliet\",\"password\":\"\(users[0].password)\"}'\n"))
       #expect(text.contains("Browser:       http://127.0.0.1:8080\n"))
+      // As the README has it.
+      #expect(text.contains("address juliet@localhost, server 127.0.0.1, "))
       #expect(text.contains("port 5222 with STARTTLS or port 5223 with direct TLS"))
     }
   }

@@ -72,7 +72,7 @@ function rows() {
     type: "button",
     onclick: () => doing(async () => { details(mine.make.title, await mine.make.run(), { text: mine.make.result }); list.again(); }),
   }, mine.make.title);
-  main.replaceChildren(h("h1", {}, mine.title), h("div", { class: "bar" }, search && found, make), list.element);
+  main.replaceChildren(h("h1", {}, mine.title), h("div", { class: "bar" }, search && found, make), ...(mine.note ? [h("p", { class: "note" }, mine.note)] : []), list.element);
 }
 
 async function doing(work) {

@@ -15,13 +15,14 @@ const ask = (question) => ({ question });
 /**
  * What the page shows. A section has `load({cursor, search})`, which returns a page of rows; `columns`, a title and what a row has
  * there; `actions` of a row, of which `when` decides whether it is offered; `search`, if rows can be found; `show`, the
- * details of a row, and `rows`, a section of their own within them; `make`, a button above the rows; `name`, a row's in a sentence, if it is
+ * details of a row, and `rows`, a section of their own within them; `make`, a button above the rows; `note`, a sentence above them; `name`, a row's in a sentence, if it is
  * not what the first column has.
  */
 export const sections = [
   { id: "overview", title: "Overview", figures: overview },
   {
     id: "users", title: "Users", search: "A name, or the beginning of one",
+    note: "Last seen is the end of the last session over XMPP or a WebSocket, and empty for users of REST alone.",
     load: ({ cursor, search }) => call("GET", "/users" + query({ matching: search, cursor, limit: 50 })),
     columns: [
       ["Address", (user) => user.jid], ["Name", (user) => user.name], ["State", (user) => (user.online ? "online" : user.state)], ["Role", (user) => (user.role === "admin" ? "administrator" : "")],

@@ -7,6 +7,8 @@ struct UserList: ListCommand {
     commandName: "list",
     abstract: "Lists users by name.",
     discussion: """
+      'Last seen' is the end of the last session over XMPP or a WebSocket, and empty for users of REST alone.
+
       Examples:
         parley user list
         parley user list --matching ali

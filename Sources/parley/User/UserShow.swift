@@ -7,6 +7,9 @@ struct UserShow: AdminCommand {
     commandName: "show",
     abstract: "Shows a user: state, contacts, sessions, logins.",
     discussion: """
+      'last seen' is the end of the last session over XMPP or a WebSocket. Requests over REST are no session: they show as \
+      'used' of a login, and 'last login' is that of an app.
+
       Examples:
         parley user show alice@localhost
         parley user show alice --json
@@ -40,7 +43,7 @@ struct UserShow: AdminCommand {
       table.add(["session", "\(session.door) \(session.resource): \(presence), since \(session.since)"])
     }
     for login in shown.logins {
-      table.add(["login", "\(login.device) \(login.client ?? ""), used \(login.usedAt)"])
+      table.add(["login", "\(login.device)\(login.client.map { " \($0)" } ?? ""), used \(login.usedAt)"])
     }
     return table.text()
   }
