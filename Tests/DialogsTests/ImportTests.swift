@@ -94,7 +94,10 @@ import Testing
     let named = message("one", at: Self.start, with: juliet.address, offline: true, id: first.id.description)
     #expect(try await stage.parley.post(named, by: romeo).entry?.position == first.position)
     var said: [Entry] = []
-    for text in ["two", "three"] { said.append(try #require(try await stage.say(text, from: romeo, to: juliet).entry)) }
+    for text in ["two", "three"] {
+      let entry = try #require(try await stage.say(text, from: romeo, to: juliet).entry)
+      said.append(entry)
+    }
     for entry in [first] + said {
       // The export has the stanza that an app's message was rendered as.
       let inbound = message(
