@@ -72,9 +72,12 @@ enum MessageCopies {
   static let occupantID = "urn:xmpp:occupant-id:0"
   private static let user = "http://jabber.org/protocol/muc#user"
 
-  /// Returns the time at which a server stored a message for later: the first `<delay/>` (XEP-0203).
-  static func delay(of stanza: XMLNode) -> Timestamp? {
-    stanza.first("delay", delay)?["stamp"].flatMap { Timestamp($0) }
+  /// Returns the time at which the server of `owner` stored a message for later: the last `<delay/>` (XEP-0203) from its
+  /// domain, or else the first one. The server of the author may have added one before.
+  static func delay(of stanza: XMLNode, for owner: String) -> Timestamp? {
+    let delays = stanza.nodes.filter { $0.is("delay", delay) }
+    let domain = owner.split(separator: "@").last.map(String.init)
+    return (delays.last { $0["from"] == domain } ?? delays.first)?["stamp"].flatMap { Timestamp($0) }
   }
 
   static func bare(_ jid: String) -> String {

@@ -166,6 +166,9 @@ func all(_ source: any ImportSource, _ kinds: RecordKinds) throws -> (records: [
       """
       <offline-messages><message xmlns='jabber:client' from='romeo@montague.net/orchard' to='juliet@capulet.com'
         type='chat'><body>Neither</body><delay xmlns='urn:xmpp:delay' stamp='1469-07-21T00:32:29Z'/></message>
+        <message xmlns='jabber:client' from='romeo@montague.net/orchard' to='juliet@capulet.com' type='chat'>
+          <body>Held twice</body><delay xmlns='urn:xmpp:delay' from='montague.net' stamp='1469-07-21T00:40:00Z'/>
+          <delay xmlns='urn:xmpp:delay' from='capulet.com' stamp='1469-07-21T00:41:00Z'/></message>
       </offline-messages>
       <archive xmlns='urn:xmpp:pie:0#mam'><result xmlns='urn:xmpp:mam:2' id='28482-98726-73623'>
         <forwarded xmlns='urn:xmpp:forward:0'><delay xmlns='urn:xmpp:delay' stamp='2010-07-10T23:08:25Z'/>
@@ -174,12 +177,14 @@ func all(_ source: any ImportSource, _ kinds: RecordKinds) throws -> (records: [
       """, .copies)
     #expect(flaws.isEmpty)
     let copies = records.compactMap { if case .copy(let copy) = $0 { copy } else { nil } }
-    #expect(copies.map(\.isOffline) == [true, false])
-    #expect(copies.map(\.isInbound) == [true, false])
-    #expect(copies.map(\.peer) == ["romeo@montague.net", "romeo@montague.net"])
+    #expect(copies.map(\.isOffline) == [true, true, false])
+    #expect(copies.map(\.isInbound) == [true, true, false])
+    #expect(copies.map(\.peer) == Array(repeating: "romeo@montague.net", count: 3))
     #expect(
       copies.map(\.time)
-        == ["1469-07-21T00:32:29Z", "2010-07-10T23:08:25Z"].map { Timestamp($0)?.milliseconds })
+        == ["1469-07-21T00:32:29Z", "1469-07-21T00:41:00Z", "2010-07-10T23:08:25Z"].map {
+          Timestamp($0)?.milliseconds
+        })
     #expect(copies.last?.xml.contains("<body>What man</body>") == true)
   }
 

@@ -108,7 +108,9 @@ final class EjabberdTables: RecordReader {
       guard let stanza = XMLNode(parsing: row[2], within: "jabber:client") else {
         return [.flaw(place, "its xml is damaged")]
       }
-      guard let time = MessageCopies.delay(of: stanza) else { return [.flaw(place, "its xml tells no time")] }
+      guard let time = MessageCopies.delay(of: stanza, for: owner) else {
+        return [.flaw(place, "its xml tells no time")]
+      }
       return [EjabberdRecords.copy(stanza, of: owner, at: time, isOffline: true, place)]
     case .vcard:
       guard let element = XMLNode(parsing: row[2], within: "vcard-temp") else {

@@ -223,7 +223,9 @@ final class PortableUser {
     var place = place
     place.key = "\(jid), offline message"
     guard node.is("message", NS.client) else { return .flaw(place, "it is no message") }
-    guard let time = MessageCopies.delay(of: node) else { return .flaw(place, "<delay/> has no valid 'stamp'") }
+    guard let time = MessageCopies.delay(of: node, for: jid) else {
+      return .flaw(place, "<delay/> has no valid 'stamp'")
+    }
     return copy(node, at: time, isOffline: true, place)
   }
 
