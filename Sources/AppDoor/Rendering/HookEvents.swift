@@ -30,7 +30,8 @@ public struct HookEvents: HookRendering {
       }
     default: break
     }
-    let rendering = Rendering(parley: parley, realm: realm)
+    // The entry is read for hooks alone, so that no app shares its form.
+    let rendering = Rendering(parley: parley, realm: realm, showsStanzaIDs: true)
     // A contact group is changed by operators: no user did it, nor is it told as one of them sees it.
     let author: Party? = if case .contactGroup = entry.fact { nil } else { entry.author }
     let form = EventForm.of(entry, rendering, isAnonymized: false, for: (author ?? Parley.nobody).id, subjects)
@@ -69,7 +70,8 @@ public struct HookEvents: HookRendering {
 
   /// Returns a message as the backend sees it; `nil` if no app shows it.
   public func message(_ entry: Entry, in realm: RealmID) -> RawObject? {
-    guard let body = Rendering(parley: parley, realm: realm).message(entry, .open) else { return nil }
+    let rendering = Rendering(parley: parley, realm: realm, showsStanzaIDs: true)
+    guard let body = rendering.message(entry, .open) else { return nil }
     var writer = JSONWriter(capacity: 512)
     body.write(to: &writer)
     return RawObject(trusted: writer.text)
@@ -84,14 +86,9 @@ public struct HookEvents: HookRendering {
     data.beginObject()
     data.member("senderId", author.name)
     data.member("senderJid", author.address.description)
-    switch question.room {
-    case .dialog(let id)?: data.member("dialogId", rendering.id(id))
-    case .address(let address)?: data.member("dialogJid", address.description)
-    case nil:
-      if let recipient = question.recipient {
-        data.member("recipientId", rendering.userID(recipient, domain: author.address.domain))
-      }
-    }
+    data.member("dialogId", question.dialog.map { rendering.id($0) })
+    data.member("dialogJid", question.room?.description)
+    data.member("recipientId", question.recipient.map { rendering.userID($0, domain: author.address.domain) })
     data.member("clientId", question.id)
     data.member("protocol", question.isFromApp ? "app" : "xmpp")
     data.member("sendAt", question.due)

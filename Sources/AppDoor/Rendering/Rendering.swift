@@ -8,6 +8,9 @@ import JSON
 struct Rendering: Sendable {
   let parley: Parley
   let realm: RealmID
+  /// Whether the `id` of an XMPP client's stanza is shown as the `clientId` of its message, as in `message.before_send`: to backends
+  /// alone. Apps match their own messages by `clientId`, and other clients choose their ids as they like.
+  var showsStanzaIDs = false
 
   func id(_ dialog: DialogID) -> String { parley.dialogID(dialog, in: realm).description }
   func id(_ entry: Position) -> String? { entry > .zero ? parley.entryID(entry, in: realm).description : nil }
@@ -146,8 +149,8 @@ struct Rendering: Sendable {
     else { return nil }
     var body = MessageBody(
       id: entry.id.description, seq: message.sequence, dialogId: id(entry.dialog), senderId: naming.id(entry.author),
-      clientId: message.traits.contains(.fromApp) ? message.envelope.id : nil, sentAt: entry.time,
-      content: content, metadata: metadata)
+      clientId: message.traits.contains(.fromApp) || showsStanzaIDs ? message.envelope.id : nil,
+      sentAt: entry.time, content: content, metadata: metadata)
     if entry.room != nil { body.senderNick = message.envelope.fromResource }
     if let reference = message.reference, reference.kind == .reply, entry.state?.retraction == nil {
       body.replyTo = reference.targetID.description

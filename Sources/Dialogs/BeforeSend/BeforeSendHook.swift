@@ -12,8 +12,10 @@ public struct BeforeSendQuestion: Sendable {
   public let author: Party
   /// The addressee of a private message; `nil` for a room, and for a change of a scheduled message that is unknown.
   public let recipient: BareJID?
-  /// The room as its author names it; `nil` for a private message.
-  public let room: RoomReference?
+  /// The room's address; `nil` for a private message.
+  public let room: BareJID?
+  /// The private dialog or room; `nil` if it does not exist yet, or the store cannot be read.
+  public let dialog: DialogID?
   public let content: Content
   /// The reference to an earlier message, such as an edit or a reply.
   public let reference: ReferenceDraft?
@@ -30,10 +32,10 @@ public struct BeforeSendQuestion: Sendable {
 extension BeforeSendQuestion {
   init(_ speech: Speech, _ content: Content, by author: Party) {
     switch speech.place {
-    case .user(let address): (recipient, room) = (address, nil)
-    case .room(let reference): (recipient, room) = (nil, reference)
-    case .dialog(let dialog): (recipient, room) = (nil, .dialog(dialog))
-    case .scheduled: (recipient, room) = (nil, nil)
+    case .user(let address): (recipient, room, dialog) = (address, nil, speech.dialog)
+    case .room(.address(let address)): (recipient, room, dialog) = (nil, address, speech.dialog)
+    case .room(.dialog(let id)), .dialog(let id): (recipient, room, dialog) = (nil, nil, id)
+    case .scheduled: (recipient, room, dialog) = (nil, nil, nil)
     }
     self.author = author
     self.content = content

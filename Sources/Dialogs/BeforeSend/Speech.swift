@@ -15,6 +15,8 @@ struct Speech: Sendable {
   }
 
   private(set) var place: Place
+  /// The dialog of the place, if it exists; `nil` until the store has been read.
+  private(set) var dialog: DialogID?
   /// The content as it is stored or relayed. A forward has none.
   private(set) var content: Content
   /// The content with all that XMPP clients show of `content.extras`; `nil` if they have not been read, or have nothing to show.
@@ -76,52 +78,56 @@ struct Speech: Sendable {
     if !content.extras.isEmpty { content.extras = rewriting.extras(content.extras, saying: text) }
   }
 
-  /// Returns the same with what only the store knows: the content of the message to forward, or the users of the dialog. The committer
-  /// checks again whether the author may forward the message, and write there, and refuses the forward if the message is another by then.
+  /// Returns the same with what only the store knows, by one read: the dialog and its users, and the content of the message to forward.
+  /// The committer checks again whether the author may forward the message, and write there, and refuses the forward if the message is
+  /// another by then.
   func found(for author: Party, in parley: Parley) async -> Speech {
+    let position = forward.flatMap { parley.position(of: $0.message, in: author.realm) }
     do throws(Problem) {
-      if let forward {
-        let position = parley.position(of: forward.message, in: author.realm)
-        let content = try await parley.read { try forward.content(at: position, for: author, $0) }
-        return forwarding(.asked(content, saying: nil))
-      }
-      switch place {
-      case .user, .room: return self
-      case .dialog(let dialog): return addressed(to: try await parley.read { try Self.place(dialog, of: author, $0) })
-      case .scheduled(let id):
-        let scheduled = try await parley.read { reader -> (message: ScheduledMessage, place: Place)? in
-          guard let message = try reader.scheduled(id, of: author.id) else { return nil }
-          return (message, try Self.place(message.dialog, of: author, reader))
+      return try await parley.read { reader -> Speech in
+        var found = try self.placed(for: author, reader)
+        if let forward = self.forward {
+          let content = try forward.content(at: position, for: author, reader)
+          found.forward?.source = .asked(content, saying: nil)
         }
-        guard let scheduled else { return self }
-        var found = addressed(to: scheduled.place)
-        found.reference = scheduled.message.replyTo.map { ReferenceDraft(kind: .reply, target: .entry($0)) }
-        found.id = scheduled.message.key.id
-        found.due = due ?? scheduled.message.due
         return found
       }
     } catch {
-      // Without the users of its dialog a text is asked about all the same.
-      return forward == nil ? self : forwarding(.refused(error))
+      // Without its dialog a text is asked about all the same.
+      var found = self
+      found.forward?.source = .refused(error)
+      return found
     }
   }
 
-  private func forwarding(_ source: ForwardDraft.Source) -> Speech {
+  /// Returns the same with the dialog, if it exists already, and with the other user of a private dialog or the address of a room.
+  private func placed(for author: Party, _ reader: any StoreReader) throws -> Speech {
+    // The posts of users elsewhere have a provisional id, and the store has another.
+    let author = try author.isProvisional ? reader.user(author.address, seenFrom: author.realm)?.party ?? author : author
     var found = self
-    found.forward?.source = source
+    switch place {
+    case .user(let address):
+      if let peer = try reader.user(address, seenFrom: author.realm) {
+        found.dialog = try reader.dialog(between: author.id, and: peer.id)?.id
+      }
+    case .room(.address(let address)):
+      if let room = try reader.room(at: address), !room.isDestroyed { found.dialog = room.name.dialog }
+    case .room(.dialog(let id)), .dialog(let id):
+      found.dialog = id
+      if let dialog = try reader.dialog(id) {
+        if let peer = PrivateDialog(dialog).access(for: author.id)?.peer { found.place = .user(peer.address) }
+      } else if let room = try reader.roomName(id) {
+        found.place = .room(.address(room.address))
+      }
+    case .scheduled(let id):
+      guard let message = try reader.scheduled(id, of: author.id) else { break }
+      found.place = .dialog(message.dialog)
+      found.reference = message.replyTo.map { ReferenceDraft(kind: .reply, target: .entry($0)) }
+      found.id = message.key.id
+      found.due = due ?? message.due
+      return try found.placed(for: author, reader)
+    }
     return found
-  }
-
-  private func addressed(to place: Place) -> Speech {
-    var found = self
-    found.place = place
-    return found
-  }
-
-  private static func place(_ id: DialogID, of author: Party, _ reader: any StoreReader) throws -> Place {
-    guard let dialog = try reader.dialog(id) else { return .room(.dialog(id)) }
-    guard let peer = PrivateDialog(dialog).access(for: author.id)?.peer else { return .dialog(id) }
-    return .user(peer.address)
   }
 }
 
