@@ -180,7 +180,7 @@ let package = Package(
     .target(
       name: "CodeTransports",
       dependencies: [
-        "ServerConfiguration", "Accounts", "Dialogs", "Basics", "JSON", "WebClient", logging,
+        "ServerConfiguration", "Accounts", "Dialogs", "Basics", "JSON", "ServerMetrics", "WebClient", logging,
         .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: settings),
     .target(

@@ -18,6 +18,8 @@ package protocol RunningServer: Sendable {
   var backupStatus: BackupStatus? { get }
   /// The reason why the database is not replicated; nil if it is, or need not be.
   var replicationFailure: String? { get }
+  /// The reason why the backend has not answered the last question about a message (`before_send`); nil if it has, or there is none.
+  var beforeSendFailure: String? { get }
 }
 
 /// The state of the backups that the server makes by itself.

@@ -32,6 +32,11 @@ enum BackendLimits {
   /// The maximum length of an answer to `message.before_send` in bytes: the longest text fits. A longer one counts as
   /// no answer.
   static let beforeSendAnswerBytesMax = 131_072
+  /// The time between two log lines with the same reason why `message.before_send` was not answered, and between two about failures of one
+  /// webhook: otherwise every message could log one.
+  static let warningInterval: Duration = .seconds(60)
+  /// The lines with different reasons in that time; further ones are counted in the next line.
+  static let warningsMax = 8
   /// The maximum length of a refusal's code in bytes, and of its text in characters, which is truncated.
   static let refusalCodeBytesMax = 64
   static let refusalCharactersMax = 500

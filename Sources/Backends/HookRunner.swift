@@ -70,6 +70,10 @@ actor HookFollower {
   /// The ids of delivered events behind an undelivered one.
   private var taken: Set<String> = []
   private var rest: (until: Timestamp, changes: UInt64, timer: Task<Void, Never>)?
+  /// Decides whether the first failure after a success is logged: a hook that fails now and then does not fill the log.
+  private var pace = LogPace(interval: BackendLimits.warningInterval, linesOfReasonMax: 1, linesMax: 1)
+  /// Whether the present failure was logged; if it is older than the server's start, it was logged before.
+  private var isFailureLogged = true
 
   init(
     _ id: Int64, _ hooks: Hooks, _ route: any HookRoute, logger: Logger,
@@ -143,6 +147,13 @@ actor HookFollower {
         logger.warning(
           "a webhook is disabled: it took nothing for too long",
           metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
+      } else if batch.hook.progress.failures == 0 {
+        isFailureLogged = pace.note(refusal.reason, now: .now) != nil
+        if isFailureLogged {
+          logger.warning(
+            "a webhook has not taken an event, which is sent again",
+            metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
+        }
       }
       _ = await note(progress, failure, in: batch.hook.realm)
       return false
@@ -153,6 +164,9 @@ actor HookFollower {
     // Progress without events is stored only now and then.
     if !batch.events.isEmpty || batch.hook.progress.failures > 0 || moved >= BackendLimits.hookNoteEvery {
       guard await note(progress, nil, in: batch.hook.realm) else { return false }
+      if batch.hook.progress.failures > 0, isFailureLogged {
+        logger.notice("a webhook takes events again", metadata: ["webhook": "\(id)"])
+      }
     }
     passed = (batch.position, batch.outboxEvent)
     return true

@@ -3,12 +3,14 @@ package import Basics
 package import Dialogs
 package import Logging
 package import ServerConfiguration
+package import ServerMetrics
 import Synchronization
 package import WebClient
 
 /// A transport of codes. Delivery is retried while the code is valid.
 protocol CodeTransport: Sendable {
   var name: String { get }
+  var way: CodeWay { get }
   var reaches: Set<Identity.Issuer> { get }
   func carry(_ outgoing: OutgoingCode) async throws(UndeliveredCode)
 }
@@ -24,11 +26,13 @@ struct UndeliveredCode: Error {
 /// (see `CodeSender`).
 package final class CodeDelivery: CodeSender {
   private let carriers: [any CodeTransport]
+  private let metrics: Metrics
   private let logger: Logger
   private let count = Mutex(0)
 
-  init(_ carriers: [any CodeTransport], logger: Logger) {
+  init(_ carriers: [any CodeTransport], metrics: Metrics, logger: Logger) {
     self.carriers = carriers
+    self.metrics = metrics
     self.logger = logger
   }
 
@@ -42,6 +46,7 @@ package final class CodeDelivery: CodeSender {
       return false
     }
     if isFull {
+      metrics.codes.add(Both(carrier.way, .refused))
       logger.warning("too many codes are being delivered; one was dropped", metadata: ["by": "\(carrier.name)"])
       return
     }
@@ -52,16 +57,20 @@ package final class CodeDelivery: CodeSender {
   }
 
   private func deliver(_ outgoing: OutgoingCode, by carrier: any CodeTransport) async {
-    for wait in CodeTransportLimits.outgoingCodeWaits {
+    let waits = CodeTransportLimits.outgoingCodeWaits
+    for (attempt, wait) in waits.enumerated() {
       if wait > .zero { try? await Task.sleep(for: wait) }
       do throws(UndeliveredCode) {
-        return try await carrier.carry(outgoing)
+        try await carrier.carry(outgoing)
+        return metrics.codes.add(Both(carrier.way, .sent))
       } catch {
+        let isTriedAgain = error.isWorthTrying && attempt < waits.count - 1
+        metrics.codes.add(Both(carrier.way, isTriedAgain ? .failed : .refused))
         // Neither the addressee nor the code may be logged.
         logger.warning(
           "a code was not delivered",
-          metadata: ["by": "\(carrier.name)", "reason": "\(error.reason)", "again": "\(error.isWorthTrying)"])
-        if !error.isWorthTrying { return }
+          metadata: ["by": "\(carrier.name)", "reason": "\(error.reason)", "again": "\(isTriedAgain)"])
+        if !isTriedAgain { return }
       }
     }
   }
@@ -72,7 +81,7 @@ extension CodeDelivery {
   ///
   /// - Throws: The errors in the templates.
   package static func make(
-    _ settings: Settings, _ client: WebClient, clock: any Basics.Clock, logger: Logger
+    _ settings: Settings, _ client: WebClient, clock: any Basics.Clock, metrics: Metrics, logger: Logger
   ) throws(StartupError) -> CodeDelivery? {
     var carriers: [any CodeTransport] = []
     if let mail = settings.delivery.mail {
@@ -88,6 +97,6 @@ extension CodeDelivery {
         HookCodeTransport(
           url: hook.url, signer: hook.signer, client: client, clock: clock, reaches: [.email, .phone]))
     }
-    return carriers.isEmpty ? nil : CodeDelivery(carriers, logger: logger)
+    return carriers.isEmpty ? nil : CodeDelivery(carriers, metrics: metrics, logger: logger)
   }
 }

@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import JSON
 import ServerConfiguration
+import ServerMetrics
 import WebClient
 
 /// Passes codes to the app's backend in a signed POST; the backend delivers them.
@@ -13,6 +14,7 @@ struct HookCodeTransport: CodeTransport {
   let clock: any Clock
   let reaches: Set<Identity.Issuer>
   let name = "delivery.url"
+  let way = CodeWay.backend
 
   func carry(_ outgoing: OutgoingCode) async throws(UndeliveredCode) {
     let now = clock.now

@@ -3,6 +3,7 @@ import Basics
 import Crypto
 import Dialogs
 import ServerConfiguration
+import ServerMetrics
 import WebClient
 
 /// Sends codes as mail through the operator's mail server.
@@ -15,6 +16,7 @@ struct MailCodeTransport: CodeTransport {
   let resetURL: String?
   let clock: any Clock
   let name = "mail.server"
+  let way = CodeWay.mail
   let reaches: Set<Identity.Issuer> = [.email]
 
   func carry(_ outgoing: OutgoingCode) async throws(UndeliveredCode) {

@@ -1,4 +1,5 @@
 import Administration
+import Backends
 import Basics
 import Dialogs
 import Logging
@@ -21,6 +22,7 @@ final class Reloading: RunningServer {
   private let renewal: CertificateRenewal?
   private let backups: ScheduledBackups?
   private let replication: ReplicationWatch?
+  private let beforeSend: BeforeSendClient?
   private let retention: RetentionState
   private let administrators: AdministratorRegistry
   private let logger: Logger
@@ -29,7 +31,7 @@ final class Reloading: RunningServer {
   init(
     _ settings: Settings, _ certificates: Certificates, _ renewal: CertificateRenewal?, _ xmpp: XMPPService,
     _ log: ServerLog, _ backups: ScheduledBackups?, _ replication: ReplicationWatch?,
-    _ retention: RetentionState,
+    _ beforeSend: BeforeSendClient?, _ retention: RetentionState,
     _ administrators: AdministratorRegistry, _ logger: Logger,
     reread: @escaping @Sendable () throws -> Settings
   ) {
@@ -41,6 +43,7 @@ final class Reloading: RunningServer {
     self.log = log
     self.backups = backups
     self.replication = replication
+    self.beforeSend = beforeSend
     self.retention = retention
     self.administrators = administrators
     self.logger = logger
@@ -60,6 +63,8 @@ final class Reloading: RunningServer {
   var backupStatus: BackupStatus? { backups?.status }
 
   var replicationFailure: String? { replication?.failure }
+
+  var beforeSendFailure: String? { beforeSend?.failure }
 
   var certificates: ShowCertificates.Output { ShowCertificates.Output(served.served, renewal?.status) }
 

@@ -55,7 +55,9 @@ public enum Server {
     let outgoing = try Outgoing(settings.outgoing, tracer: exporter?.tracer, logger: logger)
     let pushKeys = try PushKeys(settings.pushes)
     let beforeSend = settings.beforeSend.map {
-      BeforeSendClient(url: $0.url, signer: $0.signer, timeout: $0.timeout, client: outgoing.named)
+      BeforeSendClient(
+        url: $0.url, signer: $0.signer, timeout: $0.timeout, passesUnanswered: $0.passesUnanswered, client: outgoing.named,
+        metrics: metrics, logger: logger)
     }
     MemoryReturn.prepare()
     // Linux allows 1,024 open files by default.
@@ -73,7 +75,9 @@ public enum Server {
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
-    if let codeSender = try CodeDelivery.make(settings, outgoing.named, clock: core.parley.clock, logger: logger) {
+    if let codeSender = try CodeDelivery.make(
+      settings, outgoing.named, clock: core.parley.clock, metrics: metrics, logger: logger)
+    {
       core.accounts.employ(
         codeSender, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
     }
@@ -102,7 +106,8 @@ public enum Server {
       try ACMEService($0, folder, certificates, outgoing, core.parley.clock, readiness, logger)
     }
     let reloading = Reloading(
-      settings, certificates, acme?.renewal, xmpp, log, backups, replication, core.parley.registries.retention,
+      settings, certificates, acme?.renewal, xmpp, log, backups, replication, beforeSend,
+      core.parley.registries.retention,
       core.parley.registries.administrators, logger,
       reread: reread)
     let downloads = Downloads(

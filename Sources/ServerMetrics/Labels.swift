@@ -169,6 +169,24 @@ public enum SendingResult: Int, Series {
   public static let labels = ["result"]
 }
 
+/// The outcomes for a message about which the backend is asked before it is sent.
+public enum BeforeSendResult: Int, Series {
+  case allow, change, refuse
+  /// There was no answer in time, or one with another status than 2xx.
+  case unanswered
+  /// The answer was none of the three.
+  case malformed
+  /// It was not asked, since too many questions were under way.
+  case unasked
+  public static let labels = ["result"]
+}
+
+/// The transports of codes for signing in.
+public enum CodeWay: Int, Series {
+  case mail, backend
+  public static let labels = ["transport"]
+}
+
 /// The outcomes of a span of a trace.
 public enum SpanResult: Int, Series {
   case sent, failed, dropped

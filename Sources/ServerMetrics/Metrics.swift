@@ -94,6 +94,13 @@ public final class Metrics: Sendable {
     "parley_webhook_positions_behind", "Positions of the log that the last failing webhook lags behind.")
   public let webhookFailing = Reading<Single>(
     "parley_webhook_failing_seconds", "Time for which a webhook has taken nothing; 0 if all take their events.")
+  public let beforeSend = Counter<BeforeSendResult>(
+    "parley_before_send_total",
+    "Messages about which the backend is asked (`before_send`), by its answer; those without a usable one are unanswered, malformed, or "
+      + "unasked, as too many questions were under way.")
+  public let codes = Counter<Both<CodeWay, SendingResult>>(
+    "parley_code_deliveries_total",
+    "Codes and links for signing in that were sent; a failed one is tried again, a refused one is not.")
   public let uploads = Counter<UploadResult>("parley_uploads_total", "Uploads of files that ended.")
   public let uploadBytes = Counter<Single>("parley_upload_bytes_total", "Bytes of files that were stored.")
   public let downloads = Reading<Single>(

@@ -133,6 +133,7 @@ import Testing
     let configuredLogLevel = Logger.Level.info
     let backupStatus: BackupStatus? = nil
     let replicationFailure: String? = nil
+    let beforeSendFailure: String? = nil
     let certificates = ShowCertificates.Output(certificates: [], renewal: nil)
     func renewCertificate() throws(Problem) {}
     func reload() throws(Problem) -> ReloadServer.Output { .init(file: nil, changes: []) }

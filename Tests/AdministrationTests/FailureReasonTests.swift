@@ -18,6 +18,7 @@ import Testing
     }
     let configuredLogLevel = Logger.Level.info
     let replicationFailure: String? = nil
+    let beforeSendFailure: String? = "Timeout was reached"
     var backupStatus: BackupStatus? {
       var status = BackupStatus(last: nil)
       status.fail(
@@ -58,6 +59,8 @@ import Testing
       let here = AdminContext(accounts: core.accounts, startedAt: context.startedAt, server: Failing())
       let elsewhere = here.within(core.parley.realms[0], scopes: [.server])
       let status = try await elsewhere.perform(ServerStatus.self, Empty())
+      // A key may read this one: it has no host (`AnswerWatch`).
+      #expect(status.beforeSendFailure == "Timeout was reached")
       #expect(status.backupFailure == "The reason is in the server's log, in the line \"no backup could be made\".")
       #expect(
         try await here.perform(ServerStatus.self, Empty()).backupFailure

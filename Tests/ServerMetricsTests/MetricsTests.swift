@@ -122,6 +122,8 @@ import Testing
       gauge parley_webhook_failures
       gauge parley_webhook_positions_behind
       gauge parley_webhook_failing_seconds
+      counter parley_before_send_total result
+      counter parley_code_deliveries_total transport result
       counter parley_uploads_total result
       counter parley_upload_bytes_total
       gauge parley_downloads
@@ -171,6 +173,8 @@ import Testing
     check(PushProvider.self)
     check(SendingResult.self)
     check(HookState.self)
+    check(BeforeSendResult.self)
+    check(CodeWay.self)
     check(UploadResult.self)
     check(TLSPort.self)
     check(SecureVersion.self)

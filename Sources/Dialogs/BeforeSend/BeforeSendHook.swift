@@ -5,6 +5,8 @@ public import Basics
 public protocol BeforeSendHook: Sendable {
   /// Returns the answer, or none after the timeout.
   func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer
+  /// Notes a message that counts as unanswered because it was not asked about: `BeforeSendPolicy.questionsMax` questions were under way.
+  func noteUnasked()
 }
 
 /// A message, or an edit, that is about to be sent, or to be stored as a scheduled one.

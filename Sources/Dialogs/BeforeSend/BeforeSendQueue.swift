@@ -49,7 +49,7 @@ final class BeforeSendQueue: Sendable {
   }
 
   private enum Taken {
-    case passes, full, queued
+    case passes, full, queued, unasked
     case asked(Speech, UInt64)
   }
 
@@ -76,7 +76,7 @@ final class BeforeSendQueue: Sendable {
       }
       if let answer = answer(unasked: speech, state.questions) {
         line.posts.add(Held(post: decided(post, speech, answer), bytes: bytes))
-        return .queued
+        return answer == .none ? .unasked : .queued
       }
       state.number += 1
       state.questions += 1
@@ -89,6 +89,9 @@ final class BeforeSendQueue: Sendable {
       metrics.refusals.add(.inbox)
       return false
     case .queued: drain(post.author.id)
+    case .unasked:
+      settings.beforeSend.noteUnasked()
+      drain(post.author.id)
     case .asked(let speech, let number):
       Task { [self] in answered(number, await asked(post, speech, bytes, in: parley)) }
     }

@@ -311,6 +311,7 @@ import XMPP
       for await answer in answers { return answer }
       return .none
     }
+    func noteUnasked() {}
     func shown(_ content: Content) -> Content? { content.kind == .none ? nil : content }
     func extras(_ extras: [UInt8], saying text: String) -> [UInt8] { extras }
   }

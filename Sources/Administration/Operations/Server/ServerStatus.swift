@@ -55,6 +55,8 @@ package enum ServerStatus: AdminOperation {
     package let backupFailure: String?
     /// The reason why no program replicates the database (`backup.replicated`).
     package let replicationFailure: String?
+    /// The reason why the backend has not answered the last question about a message (`before_send`), with the effect.
+    package let beforeSendFailure: String?
     /// The sentences about domains that have users and are not served; nil if there are none.
     package let unserved: [String]?
   }
@@ -82,6 +84,7 @@ package enum ServerStatus: AdminOperation {
       webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhookFailures: hooks.failures,
       webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description,
       backupFailure: backup?.failure.map { context.reason($0.explanation, logged: "no backup could be made") },
-      replicationFailure: context.server?.replicationFailure, unserved: unserved.isEmpty ? nil : unserved)
+      replicationFailure: context.server?.replicationFailure, beforeSendFailure: context.server?.beforeSendFailure,
+      unserved: unserved.isEmpty ? nil : unserved)
   }
 }

@@ -11,7 +11,8 @@ struct MessageBody: Hashable, Sendable, JSONObjectWritable {
   var dialogId: String
   /// The sender's id. In a dialog that hides identities from the caller: an id that the sender has in this dialog only.
   var senderId: String
-  /// The id that the sender's app gave the message; absent for messages of XMPP clients.
+  /// The id that the sender's app gave the message. For a message of an XMPP client: the `id` of its stanza in what backends get, absent
+  /// in what apps get.
   var clientId: String?
   var sentAt: Timestamp
   var content: ContentBody
