@@ -121,11 +121,11 @@ import Testing
 
   /// A stage whose hooks are followed while `body` runs. A wait moves the clock on and is over.
   private func following(
-    _ stage: Stage, _ backends: Backend, _ body: () async throws -> Void
+    _ stage: Stage, _ backends: Backend, logger: Logger = Logger(label: "hooks"), _ body: () async throws -> Void
   ) async throws {
     let clock = stage.clock
     let runner = HookRunner(
-      hooks(stage), route: backends, logger: Logger(label: "hooks"),
+      hooks(stage), route: backends, logger: logger,
       pause: { wait in
         clock.set((clock.now + wait).milliseconds + 1)
         await Task.yield()
@@ -202,6 +202,26 @@ import Testing
     // Two were refused: the event, and a test.
     await backend.attempts(4)
     #expect(backend.got.map(\.body) == ["", "one"])
+  }
+
+  @Test func theFirstFailureIsLoggedAndAHookThatFailsNowAndThenDoesNotFillTheLog() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    _ = try await add(stage)
+    let (backend, lines) = (Backend(), LogLines())
+    // Each is refused once.
+    backend.refuse { body, refused in Int(body) == refused + 1 }
+    try await following(stage, backend, logger: lines.logger) {
+      for number in 1...5 {
+        _ = try await stage.say("\(number)", from: romeo, to: juliet)
+        await backend.attempts(2 * number)
+      }
+    }
+    #expect(backend.got.map(\.body) == ["1", "2", "3", "4", "5"])
+    #expect(
+      lines.all == [
+        "warning | a webhook has not taken an event, which is sent again | no", "notice | a webhook takes events again",
+      ])
   }
 
   @Test func anEventThatIsNeverAcceptedIsAFailureAndIsSentAgainWhenAsked() async throws {

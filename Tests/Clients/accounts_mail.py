@@ -144,6 +144,7 @@ def undelivered(checks, folder, trusted):
     with checks.check("mail: over STARTTLS; what a server takes later is brought again, what it never takes is not"):
         with MailServer(trusted, implicit=False) as mails, Server(**settings(mails, folder, trusted, "smtp")) as server:
             server.start()
+            growth = Growth(server)
             mails.answers += ["451 4.7.1 later", "550 5.1.1 nobody"]
             call(server, "POST", "/v1/codes", {"email": "later@montague.example"}, status=202)
             server.log.until("it is tried again", lambda text: "(451)" in text)
@@ -151,6 +152,8 @@ def undelivered(checks, folder, trusted):
             server.log.until("it is given up", lambda text: "(550)" in text and "again=false" in text)
             mails.mail("later@montague.example")
             expect(mails.seen.count(["never@montague.example"]) == 1, f"mails: {mails.seen}")
+            for result in ("sent", "failed", "refused"):
+                growth.until("parley_code_deliveries_total", 1, transport="mail", result=result)
             code = "later@montague.example"
             expect(code not in server.log.text and "never@" not in server.log.text, "the log says to whom mails are")
     with checks.check("mail: nothing goes to a server with another's certificate, nor to one without TLS"):

@@ -480,6 +480,8 @@ def webhooks(checks, server, key):
         romeo.say(dialog, "untaken")
         shows(server, "that it is behind", lambda scrape: scrape("parley_webhook_positions_behind") > 0
               and scrape("parley_webhook_failing_seconds") > 0)
+        server.log.until("the reason", lambda text: any(
+            "a webhook has not taken an event" in line and "500" in line and str(hook) in line for line in text.splitlines()))
         key.do("DELETE", f"/webhooks/{hook}")
         shows(server, "that none is behind", lambda scrape: scrape("parley_webhook_positions_behind")
               == scrape("parley_webhook_failing_seconds") == scrape("parley_webhook_failures") == 0)
@@ -551,7 +553,9 @@ def private(checks):
             key.refused("PATCH", f"/webhooks/{made['webhook']['id']}", 403, "webhook-of-operator", {"url": "https://a.example"})
 
 
-async def asked(checks, server, backend, secret):
+async def asked(checks, server, backend, secret, told):
+    growth = Growth(server)
+    server.command("webhook", "add", told.url, "--event", "message.created")
     said = {"damn": (200, {"action": "change", "text": "****"}),
             "spam": (200, {"action": "refuse", "code": "no-spam", "text": "No spam."}), "broken": (500, None)}
     forwarded = {"fine": (200, {"action": "refuse", "code": "no-copies", "text": "No copies."}),
@@ -579,6 +583,24 @@ async def asked(checks, server, backend, secret):
             expect(found["data"]["message"]["content"]["text"] == text, f"{found} is not {text}")
         refused = await error("spam")
         expect("<policy-violation" in str(refused) and "No spam." in str(refused), f"{refused}")
+    with checks.check("before_send: a question and the event of its message have the same dialogId and clientId, in both protocols"):
+        def same(text, **expected):
+            def events(of):
+                return [e["data"].get("message", e["data"]) for e in of.events() if e["data"].get("message", e["data"])["content"].get("text") == text]
+            told.until(f"the event of {text}", lambda: events(told))
+            (question,), (event,) = events(backend), events(told)
+            wanted = {"dialogId": event["dialogId"], "clientId": event["clientId"], **expected}
+            expect({name: question.get(name) for name in wanted} == wanted, f"{question} is not {event} with {expected}")
+        stanza = romeo.make_message("juliet@localhost", "matched", mtype="chat")
+        stanza["id"] = "stanza-1"
+        stanza.send()
+        await asyncio.to_thread(same, "matched", clientId="stanza-1", recipientId="juliet", dialogJid=None)
+        found = await asyncio.to_thread(juliet.message, "matched")
+        expect("clientId" not in found, f"an app gets the id of a stanza: {found}")
+        status, group = juliet.call("POST", "/v1/dialogs", {"type": "group", "name": "Balcony"})
+        expect(status == 201, f"{status} {group}")
+        juliet.say(group["id"], "in a group", "group-1")
+        await asyncio.to_thread(same, "in a group", clientId="group-1", recipientId=None, dialogJid=group["jid"])
     with checks.check("before_send: no-store and headlines are no way around it"):
         sneaky = romeo.make_message("nurse@localhost", "damn", mtype="chat")
         sneaky.xml.append(slixmpp.xmlstream.ET.fromstring("<no-store xmlns='urn:xmpp:hints'/>"))
@@ -651,6 +673,19 @@ async def asked(checks, server, backend, secret):
         expect(juliet.say(dialog, "broken")["content"]["text"] == "broken", "it did not pass")
         backend.verify(secret)
         expect(all(event["type"] == "message.before_send" for event in backend.events()), "something else was asked")
+    with checks.check("before_send: the log, health and metrics have the reason, until there is an answer"):
+        backend.answer = lambda event: (200, {"action": "explode"})
+        juliet.say(dialog, "exploded")
+        line = "before_send was not answered; messages are sent unchecked (before_send.on_failure: allow)"
+        server.log.until("the reason", lambda text: any(line in one and "none of allow" in one for one in text.splitlines()))
+        expect("action is none of allow" in json.loads(server.command("health", "--json"))["beforeSendFailure"], "health does not say why")
+        backend.answer = lambda event: (204, None)
+        juliet.say(dialog, "answered")
+        server.log.until("the answer", lambda text: text.rfind("before_send is answered again") > text.rfind("none of allow"))
+        expect(not any("explode" in one for one in server.log.text.splitlines() if "before_send" in one), "the answer or the message is logged")
+        expect("beforeSendFailure" not in json.loads(server.command("health", "--json")), "health still says that it fails")
+        for result in ("allow", "change", "refuse", "unanswered", "malformed"):
+            growth.until("parley_before_send_total", result=result)
     await romeo.disconnect()
     await nurse.disconnect()
 
@@ -666,6 +701,9 @@ def closed(checks, secret):
             status, problem = romeo.call(
                 "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": "1", "content": {"type": "text", "text": "x"}})
             expect((status, problem["code"]) == (503, "message-unanswered"), f"{status} {problem}")
+            line = "before_send was not answered; messages are refused (before_send.on_failure: refuse)"
+            server.log.until("the reason", lambda text: any(line in one and "connect" in one for one in text.splitlines()))
+            expect("before_send" in server.command("health"), "health does not say it")
 
 
 def run(checks):
@@ -680,13 +718,13 @@ def run(checks):
         webhooks(checks, server, key)
     private(checks)
     secret = "whsec_" + base64.b64encode(bytes(range(32))).decode()
-    with Backend() as backend, Server(
+    with Backend() as backend, Backend() as told, Server(
             before_send__url=backend.url, before_send__secret=secret, before_send__seconds=5) as server:
         server.start()
         server.add_users("romeo", "juliet", "nurse")
         server.befriend("romeo", "juliet")
         server.befriend("romeo", "nurse")
-        asyncio.run(asked(checks, server, backend, secret))
+        asyncio.run(asked(checks, server, backend, secret, told))
     closed(checks, secret)
     with checks.check("every operation of openapi-admin.yaml was called"):
         documents.finish()

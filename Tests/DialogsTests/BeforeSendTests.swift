@@ -35,11 +35,14 @@ import Testing
       var last: BeforeSendQuestion?
       var waiting: [String: CheckedContinuation<BeforeSendAnswer, Never>] = [:]
       var asked: [String] = []
+      var unasked = 0
       var arrivals: [(count: Int, CheckedContinuation<Void, Never>)] = []
     }
     private let state = Mutex(State())
 
     var asked: [String] { state.withLock { $0.asked } }
+    /// The number of messages about which it was not asked, since too many questions were under way.
+    var unasked: Int { state.withLock { $0.unasked } }
     /// The last question.
     var last: BeforeSendQuestion? { state.withLock { $0.last } }
 
@@ -60,6 +63,8 @@ import Testing
         if isThere { continuation.resume() }
       }
     }
+
+    func noteUnasked() { state.withLock { $0.unasked += 1 } }
 
     func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer {
       await withCheckedContinuation { continuation in
@@ -212,7 +217,46 @@ import Testing
     _ = try await stage.parley.post(.message(draft("vouched", to: romeo)), by: juliet, isFromBackend: true)
     backend.say(.allow, to: "waits")
     await session.waitForOutcome(of: waits)
-    #expect(backend.asked == ["waits"])
+    #expect(backend.asked == ["waits"] && backend.unasked == 1)
+  }
+
+  @Test func aQuestionHasTheIDOfTheDialogAndTheAddressOfTheRoomHoweverItsAuthorNamesThem() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    for text in ["first", "second", "by id", "by address"] { backend.say(.allow, to: text) }
+    let first = try #require(try await stage.parley.post(.message(draft("first", to: juliet)), by: romeo).entry)
+    // The message creates the dialog.
+    #expect(backend.last?.recipient == juliet.address && backend.last?.dialog == nil)
+    try await stage.parley.post(.message(draft("second", to: romeo)), by: juliet)
+    #expect(backend.last?.recipient == romeo.address && backend.last?.dialog == first.dialog)
+    let room = try await stage.room(by: romeo)
+    let session = try await stage.seats(room, romeo)[0]
+    for (text, reference) in [("by id", RoomReference.dialog(room.dialog)), ("by address", .address(room.address))] {
+      try await stage.act(
+        .say(
+          reference,
+          RoomMessageDraft(
+            content: Content(kind: .text, text: text), envelope: Envelope(type: .groupchat, fromResource: "romeo"),
+            traits: [.counts, .archived], key: nil)), by: session)
+      #expect(backend.last?.content.text == text && backend.last?.recipient == nil)
+      #expect(backend.last?.room == room.address && backend.last?.dialog == room.dialog)
+    }
+  }
+
+  /// Each message from elsewhere comes under a provisional id, which no dialog has.
+  @Test func aQuestionAboutAMessageFromElsewhereHasTheIDOfTheDialogToo() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    stage.parley.hub.setFederation(FederationTests.Service(refusing: []))
+    let romeo = try await stage.user("romeo")
+    let federated = stage.parley.federatedRealm(of: romeo.realm)
+    let benvolio = Party(remote: try BareJID("benvolio@mantua.example"), realm: federated.id)
+    for text in ["first", "second"] { backend.say(.allow, to: text) }
+    let first = try #require(try await stage.parley.post(.message(draft("first", to: romeo)), by: benvolio).entry)
+    #expect(backend.last?.recipient == romeo.address && backend.last?.dialog == nil)
+    try await stage.parley.post(.message(draft("second", to: romeo)), by: benvolio)
+    #expect(backend.last?.recipient == romeo.address && backend.last?.dialog == first.dialog)
   }
 
   private func post(_ author: Party, _ intent: Intent) -> Post {
@@ -309,7 +353,8 @@ import Testing
     #expect(try await stage.parley.read { try $0.scheduled(of: romeo.id).isEmpty })
     let good = try #require(try await schedule("good"))
     let question = try #require(backend.last)
-    #expect(question.recipient == juliet.address && question.room == nil && question.id == "good" && question.due == due)
+    #expect(question.recipient == juliet.address && question.room == nil && question.dialog == dialog)
+    #expect(question.id == "good" && question.due == due)
     let damn = try #require(try await schedule("damn"))
     #expect(damn.content.text == "****" && damn.mentions.allSatisfy { $0.begin == nil })
     // A repeat is asked about again, and is the first one.
