@@ -115,6 +115,10 @@ public enum AccountLimits {
   /// Wrong second factors of one user, over all networks: with three codes valid at a time, a thief of the password
   /// succeeds with a probability of one in a thousand per day.
   public static let secondFactorRate = Rate(burst: 10, perSecond: 10.0 / 3_600)
+  /// Second factors on which the key is tried at a start, by `parley check`, and for each question for the status of the server:
+  /// some 10 µs each, so that no answer waits for more than about 10 ms. Others are not looked at; where none of these opens, the
+  /// report says that there may be more.
+  static let secondFactorsTried = 1_000
   /// Recovery codes in one set; each works once.
   public static let recoveryCodes = 10
   /// Characters of a new password from an app (NIST SP 800-63B 5.1.1.2). XMPP clients and operators are not checked.

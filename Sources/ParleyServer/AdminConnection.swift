@@ -42,7 +42,7 @@ package final class AdminConnection: Sendable {
       case .opened(let folder):
         if !creating, folder.isNew { throw noData(settings) }
         let logger = ServerLog(level: .warning).logger("parley")
-        let core = try Core.open(settings, folder, logger: logger)
+        let core = try Core.open(settings, folder, createsKeys: false, logger: logger)
         return AdminConnection(.folder(core, context(core, settings), logger), folder: settings.data)
       case .held(let holder):
         switch await listener(client, settings) {
@@ -82,7 +82,7 @@ package final class AdminConnection: Sendable {
         throw StartupError("the temporary folder \(copy) is in use by another process")
       }
       let logger = ServerLog(level: .warning).logger("parley")
-      let core = try Core.open(settings, folder, logger: logger)
+      let core = try Core.open(settings, folder, createsKeys: false, logger: logger)
       return AdminConnection(.folder(core, context(core, settings), logger), folder: copy, isTemporary: true)
     } catch {
       Folder.remove(copy)
@@ -190,9 +190,10 @@ package final class AdminConnection: Sendable {
     return AdminConnection(.server(client), folder: settings.data)
   }
 
-  /// Returns why the operator should look at addresses and domains that the configuration names. Where no server runs, the
-  /// data folder is read and not changed: neither its lock is taken nor its schema migrated. A folder that cannot be read so is
-  /// a doubt about the addresses only, which somebody has written; the log of the next start names unserved domains.
+  /// Returns why the operator should look at addresses and domains that the configuration names, and at key files. Where no
+  /// server runs, the data folder is read and not changed: neither its lock is taken nor its schema migrated. A folder that
+  /// cannot be read so is a doubt about the addresses only, which somebody has written; the log of the next start names the
+  /// rest.
   package static func doubts(_ settings: Settings) async -> [String] {
     let (names, domains) = (settings.reservedNames, settings.domains.map(\.name))
     let checked = names.isEmpty ? "The users in the data folder" : "The accounts of \(keys(names))"
@@ -201,13 +202,14 @@ package final class AdminConnection: Sendable {
       if let running = await server(settings) {
         let input = CheckNames.Input(
           names: Dictionary(uniqueKeysWithValues: names.map { ($0.key.description, $0.value) }), domains: domains)
-        return try await running.call(CheckNames.self, input)
+        return try await running.call(CheckNames.self, input) + KeyFiles.removed(from: settings.data)
       }
       if try Files.isMissing(file) {
         return names.map { Accounts.Doubt($0.key, namedBy: $0.value, .missing).text }.sorted()
       }
       let found = try SQLiteStore.look(at: file) {
         try Accounts.doubts(about: names, $0).map(\.text) + Accounts.unserved(besides: domains, $0)
+          + KeyFiles.doubts(in: settings.data, $0)
       }
       if let found { return found }
       if names.isEmpty { return [] }

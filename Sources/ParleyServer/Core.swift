@@ -15,6 +15,8 @@ import XMPPDoor
 /// The opened data folder: the store and the core. Its holder has the folder's lock.
 package struct Core: Sendable {
   let folder: DataFolder
+  /// The names of the key files that were missing when the folder was opened.
+  let missingKeys: Set<String>
   let store: any Store
   package let accounts: Accounts
   let webPushKey: WebPush.Key
@@ -26,16 +28,22 @@ package struct Core: Sendable {
   let follower: LogFollower?
 
   /// Opens the core for a command, without sign-in and hooks.
-  package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
+  ///
+  /// - Parameter createsKeys: Whether missing key files are created, as by `parley init`. Other commands make nothing with the
+  ///   keys, and leave a restored folder without them until its copies are there.
+  package static func open(
+    _ settings: Settings, _ folder: DataFolder, createsKeys: Bool = true, logger: Logger
+  ) throws(StartupError) -> Core {
     try open(
-      settings, folder, signIn: .none, beforeSend: nil, memory: SessionMemory(), inboxBytesMax: Limits.inboxBytesMax,
-      beforeSendBytesMax: Limits.beforeSendBytesMax, uploadsMax: Limits.uploadsMax, clock: SystemClock(),
+      settings, folder, createsKeys: createsKeys, signIn: .none, beforeSend: nil, memory: SessionMemory(),
+      inboxBytesMax: Limits.inboxBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax, uploadsMax: Limits.uploadsMax, clock: SystemClock(),
       metrics: Metrics(), traces: nil, logger: logger)
   }
 
   /// Opens the core.
   ///
   /// - Parameters:
+  ///   - createsKeys: Whether missing key files are created.
   ///   - beforeSend: The hook that sees messages before they are committed; nil for none.
   ///   - memory: The memory of all sessions.
   ///   - inboxBytesMax: The bytes of the posts that wait to be committed.
@@ -43,12 +51,13 @@ package struct Core: Sendable {
   ///   - uploadsMax: The uploads at a time.
   ///   - traces: The spans of requests and stanzas; nil if the server makes none.
   static func open(
-    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendClient?,
+    _ settings: Settings, _ folder: DataFolder, createsKeys: Bool, signIn: SignInPolicy, beforeSend: BeforeSendClient?,
     memory: SessionMemory, inboxBytesMax: Int, beforeSendBytesMax: Int, uploadsMax: Int, clock: any Clock,
     metrics: Metrics, traces: Traces?, logger: Logger
   ) throws(StartupError) -> Core {
     do {
-      let webPushKey = try folder.webPushKey()
+      let missingKeys = KeyFiles.missing(in: folder.path)
+      let webPushKey = try folder.webPushKey(creating: createsKeys)
       var storeOptions = SQLiteStore.Options()
       storeOptions.isReplicated = settings.backups.isReplicated
       folder.createDatabase()
@@ -104,8 +113,8 @@ package struct Core: Sendable {
       parley.grant(settings.privileges)
       var accountOptions = Accounts.Options()
       accountOptions.signIn = signIn
-      accountOptions.tokenSecret = try folder.tokenSecret()
-      accountOptions.accountSecret = try folder.accountSecret()
+      accountOptions.tokenSecret = try folder.tokenSecret(creating: createsKeys)
+      accountOptions.accountSecret = try folder.accountSecret(creating: createsKeys)
       accountOptions.registration = RegistrationPolicy(
         networkHourMax: settings.boundsByNetwork ? settings.networkAccountsPerHour : nil,
         proofBits: settings.registrationProofBits)
@@ -118,7 +127,7 @@ package struct Core: Sendable {
         backupBucket = { BackupBucket(options, authorities: authorities, logger: logger) }
       }
       return Core(
-        folder: folder, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket,
+        folder: folder, missingKeys: missingKeys, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket,
         backup: DataBackup(
           parley, files: blobs?.store,
           bucket: backupBucket, folder: folder.path),

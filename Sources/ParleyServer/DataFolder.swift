@@ -135,26 +135,33 @@ public final class DataFolder: Sendable {
   }
 
   /// Returns the key for tokens of XMPP clients.
-  func tokenSecret() throws(StartupError) -> TokenSecret {
-    try secret(tokenKey, without: "XMPP clients log in by their passwords once more")
+  ///
+  /// - Parameter creating: Whether a missing file is created. Without it a new key is that of this process alone, which must
+  ///   store nothing that is made with it.
+  func tokenSecret(creating: Bool) throws(StartupError) -> TokenSecret {
+    try secret(tokenKey, creating, without: "XMPP clients log in by their passwords once more")
   }
 
   /// Returns the key for codes and second factors.
-  func accountSecret() throws(StartupError) -> TokenSecret {
-    try secret(accountKey, without: "second factors must be turned off (parley user second-factor off)")
+  ///
+  /// - Parameter creating: As for `tokenSecret`.
+  func accountSecret(creating: Bool) throws(StartupError) -> TokenSecret {
+    try secret(accountKey, creating, without: "second factors must be turned off (parley user second-factor off)")
   }
 
-  /// Returns the key in a file, which is created with mode 0600 at the first call.
+  /// Returns the key in a file, which has mode 0600.
   ///
-  /// - Parameter without: The consequence of a new key.
-  private func secret(_ file: String, without loss: String) throws(StartupError) -> TokenSecret {
+  /// - Parameters:
+  ///   - creating: Whether a missing file is created.
+  ///   - loss: The consequence of a new key.
+  private func secret(_ file: String, _ creating: Bool, without loss: String) throws(StartupError) -> TokenSecret {
     let bytes: [UInt8]
     do throws(Files.Failure) {
       if Files.exists(file) {
         bytes = try Files.read(file, bytesMax: ServerLimits.keyBytesMax)
       } else {
         bytes = .random(count: TokenSecret.byteCount)
-        try Files.write(bytes, to: file, mode: 0o600)
+        if creating { try Files.write(bytes, to: file, mode: 0o600) }
       }
     } catch {
       throw StartupError("\(file) cannot be used: \(error.reason)")
@@ -165,14 +172,15 @@ public final class DataFolder: Sendable {
     return TokenSecret(bytes)
   }
 
-  /// Returns the server's key for browsers' push services, created at the first call. Subscriptions are bound to it, so
-  /// it is part of a backup.
-  func webPushKey() throws(StartupError) -> WebPush.Key {
+  /// Returns the server's key for browsers' push services. Subscriptions are bound to it, so it is part of a backup.
+  ///
+  /// - Parameter creating: As for `tokenSecret`.
+  func webPushKey(creating: Bool) throws(StartupError) -> WebPush.Key {
     let path = webPushKeyFile
     do throws(Files.Failure) {
       guard Files.exists(path) else {
         let key = WebPush.Key()
-        try Files.write(key.raw, to: path, mode: 0o600)
+        if creating { try Files.write(key.raw, to: path, mode: 0o600) }
         return key
       }
       if let key = WebPush.Key(raw: try Files.read(path, bytesMax: ServerLimits.keyBytesMax)) { return key }

@@ -64,8 +64,9 @@ public enum Server {
     let memoryBounds = MemoryBounds(memory: AllowedMemory.bytes, files: OpenFiles.limit ?? 1_024)
     let memory = BoundedMemory(memoryBounds, isByNetwork: settings.boundsByNetwork, metrics: metrics, logger: logger)
     let core = try Core.open(
-      settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
-      beforeSend: beforeSend, memory: memory.sessions, inboxBytesMax: memoryBounds.inbox,
+      settings, folder, createsKeys: true,
+      signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger), beforeSend: beforeSend,
+      memory: memory.sessions, inboxBytesMax: memoryBounds.inbox,
       beforeSendBytesMax: memoryBounds.beforeSend, uploadsMax: memoryBounds.uploads, clock: clock, metrics: metrics,
       traces: exporter.map { Traces($0.tracer) }, logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }

@@ -128,7 +128,7 @@ struct ReadinessReport: Service {
     for doubt in try await core.accounts.doubts(about: settings.reservedNames) { logger.warning("\(doubt.text)") }
     let domains = settings.domains.map(\.name)
     let unserved = try await core.parley.read { try Accounts.unserved(besides: domains, $0) }
-    for text in unserved { logger.warning("\(text)") }
+    for text in try await unserved + core.keyDoubts() { logger.warning("\(text)") }
     core.parley.setPhase(.ready)
     logger.notice(
       "ready",

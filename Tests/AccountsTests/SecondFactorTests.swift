@@ -357,4 +357,26 @@ import Testing
       await refusal { _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a") }
         == "delivery-off")
   }
+
+  /// The key is another one after its file was lost. Nothing stored names it, so that each start and check tries it.
+  @Test func secondFactorsThatTheKeyDoesNotOpenAreCounted() async throws {
+    let scene = try await Scene()
+    let parley = scene.stage.parley
+    #expect(try await scene.stage.accounts.lostSecondFactors() == nil)
+    func lost(_ secret: TokenSecret?) async throws -> String? {
+      try await parley.read { try Accounts.lostSecondFactors(secret, because: "the reason", $0) }
+    }
+    for secret in [TokenSecret.random(), nil] {
+      let text = try #require(try await lost(secret))
+      #expect(text.hasPrefix("The second factor of 1 user does not work, and logins end with wrong-code: the reason."))
+      #expect(text.contains("parley user second-factor off"))
+    }
+    // Neither does one that was never confirmed count, nor one whose codes are sent.
+    for (sealed, isOn) in [([1], false), ([], true)] as [([UInt8], Bool)] {
+      let factor = SecondFactor(
+        user: UserID(Int64.max), sealedSecret: sealed, isOn: isOn, lastStep: 0, createdAt: scene.stage.clock.now)
+      try await parley.work { writer in _ = try writer.put(factor) }
+      #expect(try await lost(nil)?.contains("of 1 user") == true)
+    }
+  }
 }

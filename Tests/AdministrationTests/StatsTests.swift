@@ -90,7 +90,7 @@ import Testing
       position: 7,
       accepting: true, isReady: false, problem: .init(code: "stopping", text: "The server is stopping."), webhooks: 0,
       webhooksDisabled: 0, webhookFailures: 0, webhookBehind: 0, lastBackupAt: nil, backupFailure: nil,
-      replicationFailure: nil, beforeSendFailure: nil, unserved: nil)
+      replicationFailure: nil, beforeSendFailure: nil, unserved: nil, lostSecondFactors: nil)
   }
 
   @Test func theScreenFitsTheTerminal() {

@@ -2,6 +2,7 @@
 client of the same user. Codes, password resets, second factors; certificates that are not trusted, servers without TLS.
 """
 import asyncio
+import json
 import pathlib
 import re
 import tempfile
@@ -131,6 +132,30 @@ async def second_factor(checks, server):
         log_in(server, grant="second-factor", challenge=challenge, recoveryCode=codes[1])
         await refused(server, "juliet@localhost/a", PASSWORD)
         await in_and_out(server, "juliet@localhost/b", lent)
+    with checks.check("second factor: a lost key is reported by check, the start and health, until its copy is back"):
+        key = pathlib.Path(server.data, "accounts.key")
+        copy = key.read_bytes()
+        key.unlink()
+        expect("accounts.key is missing in the data folder" in server.command("check"), "the running server's folder lacks the file")
+        server.stop()
+        said = server.command("check")
+        expect("of 1 user does not work, and logins end with wrong-code: accounts.key is missing" in said, said)
+        server.command("user", "list")
+        expect(not key.exists(), "a command that reads has created a key")
+        server.start()
+        expect("accounts.key was missing in the data folder, and this start has created another" in server.log.text, server.log.text)
+        found = json.loads(server.command("health", "--json"))
+        expect("accounts.key in the data folder is not the key" in found["lostSecondFactors"], f"{found}")
+        expect("warning" in server.command("health") and "is not the key" in server.command("check"), "not reported")
+        challenge = log_in(server, grant="password", username="juliet", password=PASSWORD, status=401)["challenge"]
+        log_in(server, grant="second-factor", challenge=challenge, recoveryCode=codes[2], status=401)
+        server.stop()
+        key.write_bytes(copy)
+        expect("wrong-code" not in server.command("check"), "the copy does not fit")
+        server.start()
+        expect("lostSecondFactors" not in json.loads(server.command("health", "--json")), "still reported")
+        challenge = log_in(server, grant="password", username="juliet", password=PASSWORD, status=401)["challenge"]
+        log_in(server, grant="second-factor", challenge=challenge, recoveryCode=codes[2])
     with checks.check("second factor: the secret is not in the database, and an operator turns it off"):
         import base64
         stored = b"".join(path.read_bytes() for path in pathlib.Path(server.data).glob("parley.db*"))

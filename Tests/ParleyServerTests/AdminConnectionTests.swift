@@ -1,3 +1,4 @@
+import Addresses
 import Administration
 import Basics
 import Dialogs
@@ -190,6 +191,73 @@ import Testing
       #expect(ofOther == [])
       #expect(status.unserved == [doubt] && status.users == 0)
     }
+  }
+
+  /// Keys are for the server. A restored folder that is looked at stays without them until their copies are put there.
+  @Test func aCommandCreatesNoKeys() async throws {
+    try await withScratchFolder { folder in
+      let settings = try testSettings(folder)
+      func keys() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: settings.data).filter { $0.hasSuffix(".key") }.sorted()
+      }
+      try await opened(settings, creating: true) { try await add("alice", $0) }
+      #expect(try await opened(settings) { try await users($0) } == 1)
+      #expect(try keys() == [])
+      // A first start has nothing to report, as nothing was made with other keys.
+      #expect(try await started(settings) { try await $0.keyDoubts() } == [])
+      #expect(try keys() == ["accounts.key", "tokens.key", "webpush.key"])
+    }
+  }
+
+  @Test func aKeyThatDoesNotFitWhatIsStoredIsReported() async throws {
+    try await withScratchFolder { folder in
+      let settings = try testSettings(folder)
+      let foreign = "accounts.key in the data folder is not the key"
+      let address = try BareJID(local: "alice", domain: "localhost")
+      try await opened(settings, creating: true) { try await add("alice", $0) }
+      let status = try await started(settings) { core in
+        let user = try #require(try await core.parley.read { try $0.user(address) }).id
+        let factor = SecondFactor(
+          user: user, sealedSecret: [1], isOn: true, lastStep: 0, createdAt: core.parley.clock.now)
+        let device = PushDevice(
+          id: "browser", provider: .webpush, token: "https://push.example/1", registeredAt: core.parley.clock.now)
+        let registration = PushRegistration(
+          user: user, target: .device(device), resource: "", pushed: .zero, enabled: .zero)
+        try await core.parley.work { writer in
+          _ = try writer.put(factor)
+          try writer.put(registration)
+        }
+        let context = AdminContext(accounts: core.accounts, startedAt: core.parley.clock.now)
+        return try await context.perform(ServerStatus.self, Empty())
+      }
+      #expect(status.lostSecondFactors?.contains(foreign) == true)
+      let present = await AdminConnection.doubts(settings)
+      #expect(present.count == 1 && present.first?.contains(foreign) == true)
+      for name in ["accounts.key", "webpush.key"] {
+        try FileManager.default.removeItem(atPath: "\(settings.data)/\(name)")
+      }
+      let missing = await AdminConnection.doubts(settings)
+      #expect(missing.count == 2)
+      #expect(missing.first?.contains("accounts.key is missing in the data folder") == true)
+      #expect(missing.last?.hasPrefix("1 device gets no Web Push") == true)
+      #expect(KeyFiles.removed(from: settings.data).count == 2)
+      // The start says what it has created, and the next one what does not fit.
+      let first = try await started(settings) { try await $0.keyDoubts() }
+      #expect(first.count == 2 && first.allSatisfy { $0.contains("this start has created another") })
+      #expect(KeyFiles.removed(from: settings.data) == [])
+      let second = try await started(settings) { try await $0.keyDoubts() }
+      #expect(second.count == 1 && second.first?.contains(foreign) == true)
+    }
+  }
+
+  /// Opens the core as a server does for the body alone: the end of its life frees the lock.
+  private func started<Result: Sendable>(
+    _ settings: Settings, _ body: (Core) async throws -> Result
+  ) async throws -> Result {
+    let core = try Core.open(settings, openFolder(settings.data), logger: quiet)
+    let result = try await body(core)
+    await core.close(quiet)
+    return result
   }
 
   /// Opens the data folder for the body alone: the end of the connection's life frees the lock.

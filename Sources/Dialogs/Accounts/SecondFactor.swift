@@ -73,6 +73,11 @@ extension RecordReader {
     try record(SecondFactor.self, .equal(.user, user))
   }
 
+  /// Returns the second factors that are on, at most `limit`.
+  public func secondFactors(limit: Int) throws -> [SecondFactor] {
+    try records(SecondFactor.self, .equal(.isOn, true), limit: limit)
+  }
+
   /// Returns the keyed hashes of unused recovery codes.
   public func recoveryCodes(of user: UserID) throws -> [[UInt8]] {
     try records(RecoveryCode.self, .equal(.user, user)).map(\.hash)

@@ -59,6 +59,8 @@ package enum ServerStatus: AdminOperation {
     package let beforeSendFailure: String?
     /// The sentences about domains that have users and are not served; nil if there are none.
     package let unserved: [String]?
+    /// The sentence about second factors that the server's key does not open; nil if there are none.
+    package let lostSecondFactors: String?
   }
 
   package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
@@ -75,6 +77,7 @@ package enum ServerStatus: AdminOperation {
     do throws(Problem) { try await Health(parley).checkReady() } catch { problem = error }
     let hooks = try await context.hooks.counts()
     let backup = context.server?.backupStatus
+    let lost = try await context.accounts.lostSecondFactors()
     return Output(
       version: Version.number,
       uptimeSeconds: max(0, parley.clock.now.milliseconds - context.startedAt.milliseconds) / 1_000,
@@ -85,6 +88,6 @@ package enum ServerStatus: AdminOperation {
       webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description,
       backupFailure: backup?.failure.map { context.reason($0.explanation, logged: "no backup could be made") },
       replicationFailure: context.server?.replicationFailure, beforeSendFailure: context.server?.beforeSendFailure,
-      unserved: unserved.isEmpty ? nil : unserved)
+      unserved: unserved.isEmpty ? nil : unserved, lostSecondFactors: lost)
   }
 }
