@@ -13,6 +13,8 @@ struct Authorities: Sendable {
     byName = Dictionary(grouping: certificates, by: \.subject)
   }
 
+  init(joining parts: [Authorities]) { self.init(parts.flatMap { $0.byName.values.joined() }) }
+
   var count: Int { byName.values.reduce(0) { $0 + $1.count } }
 
   func named(_ subject: DistinguishedName) -> [Certificate] { byName[subject] ?? [] }

@@ -21,8 +21,9 @@ extension Certificates {
         return found.flaw.map { ["The certificate \(files.chain) is doubtful: \($0)."] } ?? []
       }
       let wanted = (domains[files] ?? []).flatMap { names($0) }
+      let leaf = chain.leaf.certificate
       return [
-        chain.leaf.certificate.doubtfulDate(now), chain.leaf.certificate.missingNames(wanted),
+        leaf.doubtfulDate(now).map { "\($0); \(leaf.dateRemedy(now))" }, leaf.missingNames(wanted),
         chain.missingIssuer(authorities),
       ].compactMap { $0 }.map { "The certificate \(files.chain) \($0)." }
     }
@@ -98,7 +99,7 @@ extension Certificate {
 
 extension PresentedChain {
   /// The last certificate of the way up that the file has; `nil` if an authority that is known here has issued it.
-  private func unknownEnd(_ authorities: [Authorities]) -> Certificate? {
+  func unknownEnd(_ authorities: [Authorities]) -> Certificate? {
     // Without authorities nothing can be said.
     if authorities.isEmpty { return nil }
     var tip = leaf.certificate
@@ -138,7 +139,7 @@ extension PresentedChain {
 
 extension Certificate {
   /// Whether it says where the certificate of its issuer can be fetched.
-  fileprivate var locatesIssuer: Bool {
+  var locatesIssuer: Bool {
     let access = try? extensions.authorityInformationAccess
     return access?.contains { $0.method == .issuingCA } ?? false
   }

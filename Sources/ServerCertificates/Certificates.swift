@@ -277,7 +277,10 @@ public final class Certificates: Sendable {
   }
 
   private static func warnIfExpired(_ pair: Pair, _ files: Settings.CertificateFiles, _ logger: Logger) {
-    if pair.expires < time(nil) { logger.warning("the certificate has expired", metadata: ["file": "\(files.chain)"]) }
+    guard pair.expires < time(nil) else { return }
+    logger.warning(
+      "the certificate has expired",
+      metadata: ["file": "\(files.chain)", "advice": "renew it; changed files are read without a restart"])
   }
 
   private static func digests(_ files: Settings.CertificateFiles) -> FileDigests {

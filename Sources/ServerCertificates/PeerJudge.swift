@@ -6,16 +6,61 @@ public import XMPPDoor
 /// server, and without the web (RFC 7711).
 public struct PeerJudge: Sendable {
   private let verifier: PeerVerifier
+  private let clock: any Clock
 
   /// Reads the authorities.
   ///
   /// - Parameter authorities: A PEM file of the authorities to trust; `nil` for the system's.
   public init(authorities: String?, clock: any Clock) throws(StartupError) {
-    verifier = PeerVerifier(try Authorities.read(authorities), posh: nil, clock: clock)
+    self.init(try Authorities.read(authorities), clock)
+  }
+
+  /// Reads the authorities of clients.
+  ///
+  /// - Parameter file: A PEM file of authorities that are trusted besides the system's.
+  public init(besides file: String?, clock: any Clock) throws(StartupError) {
+    var known = [try Authorities.read(file)]
+    if file != nil, let system = try? Authorities.read(nil) { known.append(system) }
+    self.init(Authorities(joining: known), clock)
+  }
+
+  init(_ authorities: Authorities, _ clock: any Clock) {
+    verifier = PeerVerifier(authorities, posh: nil, clock: clock)
+    self.clock = clock
   }
 
   /// Returns whether a chain is good for a domain, as `PeerTrust.verify`.
   public func verify(_ chain: [[UInt8]], for domain: String, targets: [ServerTarget]) async -> PeerVerdict {
     await verifier.verify(chain, for: domain, targets: targets)
+  }
+
+  /// Returns whether a chain that this server presents to clients is good for a name, and what its operator does if it is not.
+  public func verify(own chain: [[UInt8]], for name: String) async -> (verdict: PeerVerdict, remedy: String?) {
+    let verdict = await verify(chain, for: name, targets: [])
+    guard case .invalid = verdict else { return (verdict, nil) }
+    return (verdict, remedy(chain, for: name))
+  }
+
+  private func remedy(_ chain: [[UInt8]], for name: String) -> String {
+    let another = "get one that names \(name) (tls.acme does by itself)"
+    guard let presented = try? PresentedChain(chain) else { return "\(another), or see what listens there" }
+    let leaf = presented.leaf.certificate
+    var steps: [String] = []
+    if (try? CertificateNames(of: leaf))?.cover(domain: CertificateNames.ascii(name)) != true {
+      steps.append("\(another), or see what listens there")
+    }
+    let now = clock.now
+    if leaf.dateFlaw(now) != nil { steps.append(leaf.dateRemedy(now)) }
+    if let end = presented.unknownEnd([verifier.authorities]) {
+      if end == leaf, end.issuer == end.subject {
+        if steps.isEmpty { steps.append("\(another) from an authority that clients know") }
+      } else {
+        // Who issues for everybody says where the issuer's certificate is; an authority of one's own seldom does.
+        let own = "if that authority is your own, name the PEM file of its certificate in outgoing.authorities"
+        let chain = "add the certificates between it and its authority to the file of tls.certificate (often fullchain.pem)"
+        steps.append(end.locatesIssuer ? chain : "\(own); else \(chain)")
+      }
+    }
+    return steps.isEmpty ? another : steps.joined(separator: "; ")
   }
 }

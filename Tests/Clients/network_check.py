@@ -86,13 +86,13 @@ def run(checks):
             operator.finds(domain, "dns nobody.test", "fail", "no address", "A or AAAA")
             operator.publish(f"_xmpp-client._tcp.{domain}. SRV 0 0 0 .")
             operator.finds(domain, "dns", "fail", "no server for clients")
-        for kind, word in (("expired", "expired"), ("wrong", "somebody-else.test")):
+        for kind, *words in (("expired", "expired", "renew it"), ("wrong", "somebody-else.test", "tls.acme")):
             with checks.check(f"check --network: a certificate that is {kind}"):
                 operator.publish(host, direct, upgraded)
                 machine.give_certificate(kind)
                 parley.renew()
                 for port in (5222, 5223):
-                    operator.finds(domain, f"tls host.test:{port}", "fail", word, "tls.acme")
+                    operator.finds(domain, f"tls host.test:{port}", "fail", *words)
         machine.give_certificate("good")
         parley.renew()
         whole(checks, machine, parley, operator, host, direct, upgraded)
@@ -151,13 +151,19 @@ def whole(checks, machine, parley, operator, *records):
         everywhere = {domain, f"https://{domain}"}
         for kind, status, result, subjects, words in (
                 ("selfsigned", 2, "fail", everywhere, ["it is self-signed", f"get one that names {domain}"]),
-                ("unchained", 2, "fail", everywhere, ["an authority that is not known here, and whose certificate was not presented", "Issuing CA"]),
+                ("unchained", 2, "fail", everywhere, [
+                    "an authority that is not known here, and whose certificate was not presented", "Issuing CA", "outgoing.authorities",
+                    "the certificates between"]),
+                ("expired", 2, "fail", everywhere, ["it expired on 20", "renew it"]),
                 ("soon", 1, "warn", everywhere, [f"valid for {domain} until", "renew it"]),
                 ("below", 0, "pass", set(), [])):
             with checks.check(f"check --network: a certificate that is {kind}: status {status}"):
                 machine.give_certificate(kind)
                 parley.renew()
-                # Web clients find no host-meta where they do not believe the server.
+                if status == 2:
+                    # Web clients find no host-meta where they do not believe the server, for the same fault.
+                    (found,) = [row for row in operator.check(within=good, **place)[1] if row["step"] == "host-meta"]
+                    expect(all(word in found["text"] for word in words) and "let the web server" not in found["text"], f"{found}")
                 differs("tls", status, result, subjects, *words, besides=["host-meta"] if status == 2 else [])
         machine.give_certificate("good")
         parley.renew()

@@ -56,16 +56,22 @@ import X509
   }
 
   @Test func datesAreSeen() throws {
-    #expect(try doubts(Draft(until: "2026-05-31").sign(by: root)) == ["expired on 2026-05-31."])
-    #expect(try doubts(Draft(from: "2026-06-02").sign(by: root)) == ["is not valid before 2026-06-02."])
+    let renewing = "renew it: the server reads changed files within 30 seconds, or at once by parley reload"
+    #expect(try doubts(Draft(until: "2026-05-31").sign(by: root)) == ["expired on 2026-05-31; \(renewing)."])
     #expect(
-      try doubts(Draft(until: "2026-06-15").sign(by: root)) == ["expires on 2026-06-15, and has not been renewed."])
+      try doubts(Draft(from: "2026-06-02").sign(by: root)) == [
+        "is not valid before 2026-06-02; use the former one until then, or correct the clock of this machine."
+      ])
+    #expect(
+      try doubts(Draft(until: "2026-06-15").sign(by: root)) == [
+        "expires on 2026-06-15, and has not been renewed; \(renewing)."
+      ])
     #expect(try doubts(Draft(until: "2026-06-16").sign(by: root)) == [])
     // One of six days is renewed when two are left.
     #expect(try doubts(Draft(from: "2026-05-29", until: "2026-06-04").sign(by: root)) == [])
     #expect(
       try doubts(Draft(from: "2026-05-28", until: "2026-06-03").sign(by: root))
-        == ["expires on 2026-06-03, and has not been renewed."])
+        == ["expires on 2026-06-03, and has not been renewed; \(renewing)."])
   }
 
   @Test func namesThatAreNotInItAreSeen() throws {
@@ -85,6 +91,29 @@ import X509
         AuthorityInformationAccess.AccessDescription(
           method: .issuingCA, location: .uniformResourceIdentifier("http://ca.example/between.der"))
       ]), critical: false)
+  }
+
+  /// What clients do not accept has another remedy by its fault: a new certificate does not help where an authority is missing.
+  @Test func theRemedyIsThatOfTheFault() async throws {
+    let judge = PeerJudge(Authorities([root.certificate]), FixedClock())
+    func remedy(_ issued: [Issued]) async -> String? {
+      await judge.verify(own: issued.map(\.der), for: "example.net").remedy
+    }
+    let (own, another) = (Draft.authority("Own").sign(), "get one that names example.net (tls.acme does by itself)")
+    let between = Draft.authority("Between").sign(by: root)
+    #expect(await remedy([Draft().sign(by: root)]) == nil)
+    #expect(await remedy([Draft(until: "2026-05-31").sign(by: root)])?.hasPrefix("renew it: ") == true)
+    #expect(await remedy([Draft(names: [.dnsName("b.example")]).sign(by: root)]) == "\(another), or see what listens there")
+    #expect(await remedy([Draft().sign()]) == "\(another) from an authority that clients know")
+    for chain in [[Draft().sign(by: own)], [Draft().sign(by: own), own], [Draft().sign(by: between)]] {
+      let text = await remedy(chain)
+      #expect(text?.contains("in outgoing.authorities; else add the certificates between") == true)
+      #expect(text?.contains("get one") == false)
+    }
+    let located = await remedy([Draft(more: [Self.place]).sign(by: between)])
+    #expect(located?.hasPrefix("add the certificates between") == true)
+    let both = await remedy([Draft(until: "2026-05-31").sign(by: own)])
+    #expect(both?.contains("renew it") == true && both?.contains("outgoing.authorities") == true)
   }
 
   @Test func aMissingCertificateBetweenIsSeen() throws {

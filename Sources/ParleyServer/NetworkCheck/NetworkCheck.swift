@@ -40,9 +40,9 @@ public enum NetworkCheck {
   public static func rows(_ settings: Settings) async throws -> [Row] {
     var rows = await MachineCheck.steps(settings).map { Row("machine", $0) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    let judge = try PeerJudge(authorities: settings.outgoing.authorities, clock: SystemClock())
+    let judge = try PeerJudge(besides: settings.outgoing.authorities, clock: SystemClock())
     let check = ReachabilityCheck(settings.federation ?? FederationOptions(), on: loops, clock: SystemClock()) {
-      await judge.verify($0, for: $1, targets: [])
+      await judge.verify(own: $0, for: $1)
     }
     for domain in settings.domains {
       if settings.xmpp.isOn || settings.xmppTLS.isOn {
@@ -52,7 +52,7 @@ public enum NetworkCheck {
     }
     if let (host, port) = httpsURL(settings.pages) {
       rows += await check.web(host, port: port).map { Row(settings.publicURL, $0) }
-      rows += await hostMeta(settings)
+      rows += await hostMeta(settings, check)
     }
     for service in settings.services.all {
       rows += await relay(service, settings, check).map { Row(service.uri, $0) }
@@ -96,7 +96,7 @@ public enum NetworkCheck {
   }
 
   /// Whether web clients find the WebSocket and BOSH of a domain (XEP-0156).
-  private static func hostMeta(_ settings: Settings) async -> [Row] {
+  private static func hostMeta(_ settings: Settings, _ check: ReachabilityCheck) async -> [Row] {
     let client = WebClient(
       .anywhere, authorities: settings.outgoing.authorities, logger: ServerLog(level: .warning).logger("parley"))
     defer { client.stop() }
@@ -116,7 +116,13 @@ public enum NetworkCheck {
           ? .init("host-meta", .pass, "\(url) names the WebSocket")
           : .init("host-meta", .warn, "\(url) has no alternative connections (status \(answer.status))", advice: advice)
       } catch {
-        step = .init("host-meta", .warn, "\(url): \(error.description)", advice: advice)
+        // The library has one text for all faults of certificates.
+        let tried = error.kind == .untrusted ? await check.web(domain.name, port: 443) : []
+        if let fault = tried.first(where: { $0.step.hasPrefix("tls ") && $0.result == .fail }) {
+          step = .init("host-meta", .warn, "\(url) cannot be read: \(fault.text)")
+        } else {
+          step = .init("host-meta", .warn, "\(url): \(error.description)", advice: advice)
+        }
       }
       rows.append(Row(domain.name, step))
     }

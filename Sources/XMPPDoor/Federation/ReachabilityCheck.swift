@@ -10,8 +10,9 @@ import NIOPosix
 ///     let check = ReachabilityCheck(options, on: loops, clock: clock) { chain, name in … }
 ///     let steps = await check.xmpp(of: "example.org", ports: ports)
 public struct ReachabilityCheck: Sendable {
-  /// Judges a chain for a name, as a client would that knows the same authorities.
-  public typealias Judge = @Sendable ([[UInt8]], String) async -> PeerVerdict
+  /// Judges a chain for a name, as a client would that knows the same authorities. The remedy is what the operator of this
+  /// server does about a chain that is not good, as a clause; `nil` for one that is.
+  public typealias Judge = @Sendable ([[UInt8]], String) async -> (verdict: PeerVerdict, remedy: String?)
 
   public enum Result: String, Codable, Sendable {
     case pass, warn, fail
@@ -139,7 +140,9 @@ public struct ReachabilityCheck: Sendable {
       let all = four.addresses + six.addresses
       if !all.isEmpty { return .success(Array(all.prefix(2 * FederationDialLimits.addressesMax))) }
       return .failure(
-        Step("dns \(name)", .fail, "it has no address", advice: "add an A or AAAA record with that of this machine"))
+        Step(
+          "dns \(name)", .fail, "it has no address in the DNS (/etc/hosts is not read)",
+          advice: "add an A or AAAA record with that of this machine"))
     } catch {
       return .failure(Step("dns \(name)", .fail, error.description, advice: "see the name servers of the domain"))
     }
@@ -185,11 +188,9 @@ public struct ReachabilityCheck: Sendable {
   ) async -> Step {
     do {
       let chain = try await PresentedChain.ask(channel, as: role, isDirectTLS: isDirectTLS, for: name)
-      switch await judge(chain, name) {
-      case .invalid(let reason):
-        return Step(
-          step, .fail, reason, advice: "get one that names \(name) (tls.acme does by itself), or see what listens there"
-        )
+      let judgement = await judge(chain, name)
+      switch judgement.verdict {
+      case .invalid(let reason): return Step(step, .fail, reason, advice: judgement.remedy)
       case .valid(_, let until):
         let isLate = until < clock.now + OwnDomainCheck.renewal
         return Step(
