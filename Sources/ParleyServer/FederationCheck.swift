@@ -33,7 +33,8 @@ public enum FederationCheck {
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let judge = try PeerJudge(authorities: options.authorities, clock: SystemClock())
     let check = OwnDomainCheck(
-      options, addresses: PublicAddresses(exceptions: settings.outgoing.networks), on: loops, clock: SystemClock()
+      options, addresses: PublicAddresses(exceptions: settings.outgoing.networks), on: loops, clock: SystemClock(),
+      dateRemedy: { judge.dateRemedy($0) }
     ) { chain, domain, targets in
       await judge.verify(chain, for: domain, targets: targets)
     }

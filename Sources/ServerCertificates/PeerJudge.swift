@@ -41,6 +41,13 @@ public struct PeerJudge: Sendable {
     return (verdict, remedy(chain, for: name))
   }
 
+  /// Returns what an operator does about a chain in files whose first certificate is not valid now; `nil` for another.
+  public func dateRemedy(_ chain: [[UInt8]]) -> String? {
+    guard let leaf = (try? PresentedChain(chain))?.leaf.certificate else { return nil }
+    let now = clock.now
+    return leaf.dateFlaw(now).map { _ in leaf.dateRemedy(now) }
+  }
+
   private func remedy(_ chain: [[UInt8]], for name: String) -> String {
     let another = "get one that names \(name) (tls.acme does by itself)"
     guard let presented = try? PresentedChain(chain) else { return "\(another), or see what listens there" }
@@ -49,8 +56,7 @@ public struct PeerJudge: Sendable {
     if (try? CertificateNames(of: leaf))?.cover(domain: CertificateNames.ascii(name)) != true {
       steps.append("\(another), or see what listens there")
     }
-    let now = clock.now
-    if leaf.dateFlaw(now) != nil { steps.append(leaf.dateRemedy(now)) }
+    if let step = dateRemedy(chain) { steps.append(step) }
     if let end = presented.unknownEnd([verifier.authorities]) {
       if end == leaf, end.issuer == end.subject {
         if steps.isEmpty { steps.append("\(another) from an authority that clients know") }

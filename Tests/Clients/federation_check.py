@@ -85,6 +85,11 @@ def run(checks):
         with checks.check("check --federation: records that lead to a port where nobody listens"):
             operator.publish(f"host A {machine.address}\n_xmpp-server._tcp.{domain}. SRV 0 0 5271 host")
             operator.finds(domain, "connect host.test:5271", "fail", "federation.port", "firewall")
+        with checks.check("check --federation: records that lead to an address that is not public"):
+            operator.publish(f"host A 127.0.0.1\n_xmpp-server._tcp.{domain}. SRV 0 0 5269 host")
+            rows = operator.finds(
+                domain, "connect host.test:5269", "fail", "127.0.0.1 is not public", "publish that of this machine", "outgoing.networks")
+            expect(not any("firewall" in row["text"] for row in rows if row["domain"] == domain), f"{rows}")
         with checks.check("check --federation: rooms without records are missed too"):
             operator.publish(f"host A {machine.address}\n_xmpp-server._tcp.{domain}. SRV 0 0 5269 host")
             rows = operator.finds(rooms, "dns", "fail", f"_xmpp-server._tcp.{rooms}. SRV", good=[domain])
@@ -94,7 +99,7 @@ def run(checks):
             operator.publish()
             internet.authority.issue("good", [domain], machine.chain, machine.key)
             operator.finds(rooms, "certificate", "fail", f"names {rooms}", "tls.certificate", good=[domain])
-        for kind, word in (("expired", "expired"), ("wrong", "somebody-else.test"), ("selfsigned", "federation.authorities")):
+        for kind, word in (("expired", "renew it"), ("wrong", "somebody-else.test"), ("selfsigned", "federation.authorities")):
             with checks.check(f"check --federation: a certificate that is {kind}"):
                 machine.give_certificate(kind)
                 operator.finds(domain, "certificate", "fail", "the certificate is not valid", word)

@@ -18,24 +18,31 @@ public struct OwnDomainCheck: Sendable {
   static let renewal: Duration = .seconds(7 * 86_400)
 
   private let options: FederationOptions
+  private let resolver: any DNSResolver
+  private let addresses: PublicAddresses
   private let lookUp: ServerLookUp
   private let dialer: Dialer
   private let loop: any EventLoop
   private let clock: any Clock
+  private let dateRemedy: @Sendable ([[UInt8]]) -> String?
   private let judge: Judge
 
-  ///
-  /// - Parameter addresses: The addresses that other servers connect to.
+  /// - Parameters:
+  ///   - addresses: The addresses that other servers connect to.
+  ///   - dateRemedy: Returns what an operator does about a chain whose first certificate is not valid now; nil for another.
   public init(
     _ options: FederationOptions, addresses: PublicAddresses, on group: any EventLoopGroup, clock: any Clock,
-    judge: @escaping Judge
+    dateRemedy: @escaping @Sendable ([[UInt8]]) -> String?, judge: @escaping Judge
   ) {
     let resolver = options.resolver(group)
     self.options = options
+    self.resolver = resolver
+    self.addresses = addresses
     lookUp = ServerLookUp(resolver: resolver, routes: [:])
     dialer = Dialer(resolver: resolver, addresses: addresses)
     loop = group.next()
     self.clock = clock
+    self.dateRemedy = dateRemedy
     self.judge = judge
   }
 
@@ -72,13 +79,24 @@ public struct OwnDomainCheck: Sendable {
         await secure(connection, of: domain, chain),
       ]
     } catch {
-      let key = target.isDirectTLS ? "federation.tls_port" : "federation.port"
-      let advice =
-        if case .noSuchDomain = error { records(of: domain) } else {
-          "is the server running with \(key) \(target.port), and does the firewall let that port through?"
-        }
+      let advice = await advice(on: error, at: target, of: domain)
       return [FederationTestStep(step: step, hasPassed: false, text: error.text).advising(advice)]
     }
+  }
+
+  /// Returns the advice to an operator whose server cannot be connected to.
+  private func advice(on failure: DialFailure, at target: ServerTarget, of domain: String) async -> String {
+    if case .noSuchDomain = failure { return records(of: domain) }
+    var found: [IPAddress] = []
+    if let name = DomainName(target.name) {
+      for type in [RecordType.a, .aaaa] { found += (try? await resolver.lookUp(name, type))?.addresses ?? [] }
+    }
+    if !found.isEmpty, !found.contains(where: { addresses.allows($0) }) {
+      return "other servers connect to public addresses only: publish that of this machine in the DNS; within a private network "
+        + "outgoing.networks of each of its servers names the network"
+    }
+    let key = target.isDirectTLS ? "federation.tls_port" : "federation.port"
+    return "is the server running with \(key) \(target.port), and does the firewall let that port through?"
   }
 
   /// Begins TLS, and judges what is presented: a server that was not told of a new certificate presents the old one, and
@@ -113,7 +131,7 @@ public struct OwnDomainCheck: Sendable {
     func step(_ hasPassed: Bool, _ text: String) -> FederationTestStep {
       FederationTestStep(step: "certificate", hasPassed: hasPassed, text: text)
     }
-    let advice = Self.advice(on: domain, isAlone: chain.count == 1)
+    let advice = dateRemedy(chain) ?? Self.advice(on: domain, isAlone: chain.count == 1)
     if chain.isEmpty { return step(false, "it is self-signed").advising(advice) }
     var verdict = await judge(chain, domain, [])
     var note = ""
