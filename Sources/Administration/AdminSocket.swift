@@ -36,7 +36,9 @@ package final class AdminSocket: Sendable {
     } catch let refusal as StartupError {
       throw refusal
     } catch {
-      throw StartupError("the admin socket \(path) cannot be opened: \(Listening.reason(error))")
+      let isForbidden = (error as? IOError)?.errnoCode == EACCES
+      let reason = isForbidden ? Files.reason(EACCES) : Listening.reason(error)
+      throw StartupError("the admin socket \(path) cannot be opened: \(reason)")
     }
   }
 
@@ -123,7 +125,9 @@ package enum Listening {
     switch error.errnoCode {
     case EADDRINUSE: return "the address is in use; sudo ss -ltnp shows by which process"
     case EADDRNOTAVAIL: return "this machine has no such address"
-    case EACCES: return "permission denied; ports below 1024 need CAP_NET_BIND_SERVICE"
+    case EACCES:
+      return "permission denied; ports below 1024 need CAP_NET_BIND_SERVICE: set one from 1024 on, or sudo systemctl edit parley "
+        + "and add AmbientCapabilities=CAP_NET_BIND_SERVICE under [Service]"
     case EAFNOSUPPORT: return "this machine has no IPv6; name an address of IPv4, such as 0.0.0.0"
     default: return Files.reason(error.errnoCode)
     }

@@ -14,6 +14,42 @@ package enum Files {
 
     /// The meaning of `errno` in words.
     package var reason: String { Files.reason(code) }
+
+    /// The reason why a file of the configuration cannot be read, with the command that lets the user of this process read it.
+    ///
+    /// That user may be another one than the server's, who would lose the file if its group became theirs: the text therefore
+    /// says for whom the command is, and a group that may read the file keeps it, unless it is root's.
+    package var reasonWithRemedy: String {
+      guard code == EACCES else { return reason }
+      let found = Files.status(path)
+      if found?.owner == geteuid() { return "\(reason): chmod u+r \(path)" }
+      let user = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } ?? "\(geteuid())"
+      let remedy: String
+      if let found, found.group != 0, found.mode & S_IRGRP != 0 {
+        remedy = "sudo usermod -aG \(Self.groupName(found.group)) \(user), and start it again"
+      } else {
+        remedy = Files.opening(path, to: Self.groupName(getegid())) { access($0, X_OK) == 0 }
+      }
+      return "\(reason) to \(user): run this as the server's user; if that is \(user): \(remedy)"
+    }
+
+    private static func groupName(_ id: UInt32) -> String {
+      getgrgid(id).map { String(cString: $0.pointee.gr_name) } ?? "\(id)"
+    }
+  }
+
+  /// Returns what lets a user read a file.
+  ///
+  /// - Parameters:
+  ///   - group: A group of the user, as chgrp(1) takes it.
+  ///   - mayEnter: Whether the user may enter a folder.
+  package static func opening(_ path: String, to group: String, mayEnter: (String) -> Bool) -> String {
+    let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
+    guard folder.isEmpty || mayEnter(folder) else {
+      return "the user may not enter its folder; copy it to one of the server, and name it there: "
+        + "sudo install -g \(group) -m 0640 \(path) /etc/parley/"
+    }
+    return "sudo chgrp \(group) \(path) && sudo chmod g+r \(path)"
   }
 
   package static func reason(_ code: Int32) -> String {

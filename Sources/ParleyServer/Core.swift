@@ -36,8 +36,8 @@ package struct Core: Sendable {
   ) throws(StartupError) -> Core {
     try open(
       settings, folder, createsKeys: createsKeys, signIn: .none, beforeSend: nil, memory: SessionMemory(),
-      inboxBytesMax: Limits.inboxBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax, uploadsMax: Limits.uploadsMax, clock: SystemClock(),
-      metrics: Metrics(), traces: nil, logger: logger)
+      inboxBytesMax: Limits.inboxBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax,
+      uploadsMax: Limits.uploadsMax, clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
   }
 
   /// Opens the core.

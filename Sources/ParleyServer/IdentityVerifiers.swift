@@ -27,7 +27,7 @@ enum IdentityVerifiers {
         do {
           let bytes = try Files.read(file, bytesMax: CertificateLimits.fileBytesMax)
           tokens.publicKeys.append(String(decoding: bytes, as: UTF8.self))
-        } catch { throw StartupError("identity.backends.keys: \(file) cannot be read: \(error.reason)") }
+        } catch { throw StartupError("identity.backends.keys: \(file) cannot be read: \(error.reasonWithRemedy)") }
       }
       backends.append(tokens)
     }

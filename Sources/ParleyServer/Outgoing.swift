@@ -25,7 +25,8 @@ struct Outgoing: Service {
   /// Throws if a key's file of certificate authorities cannot be read.
   static func check(_ path: String, _ key: any AnyKey) throws(StartupError) {
     guard access(path, R_OK) == 0 else {
-      throw StartupError("\(key.name): \(path) cannot be read: \(Files.reason(errno))")
+      let failure = Files.Failure(path: path, code: errno)
+      throw StartupError("\(key.name): \(path) cannot be read: \(failure.reasonWithRemedy)")
     }
   }
 

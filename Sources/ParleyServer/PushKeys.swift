@@ -20,7 +20,7 @@ public struct PushKeys: Sendable {
       do throws(Files.Failure) {
         let bytes = try Files.read(path, bytesMax: ServerLimits.pushKeyBytesMax)
         do throws(PushKeyProblem) { return try make(bytes) } catch { reason = error.description }
-      } catch { reason = error.reason }
+      } catch { reason = error.reasonWithRemedy }
       wrong.append("\(key.name): \(path) cannot be used: \(reason)")
       return nil
     }

@@ -79,7 +79,7 @@ extension Settings {
   public func doubts(at now: Timestamp) -> [String] {
     let conditions = StartConditions.current
     return Certificates.doubts(self, issuedIn: DataFolder.certificates(of: data), at: now) { certified($0) }
-      + [conditions.localhostOnly(self), conditions.shortage(self)].compactMap { $0 }
+      + conditions.openToAll(self) + [conditions.localhostOnly(self), conditions.shortage(self)].compactMap { $0 }
       + (conditions.isCertain(self) ? [] : conditions.doubts(self))
   }
 

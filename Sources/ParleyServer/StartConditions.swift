@@ -90,9 +90,11 @@ package struct StartConditions {
     let low = settings.listeners.filter { $0.endpoint.port < firstFreePort }
     guard !low.isEmpty, !(unit.map(\.bindsAllPorts) ?? bindsAllPorts) else { return [] }
     let ports = low.map { "\($0.endpoint.port) (\($0.key.name))" }.joined(separator: ", ")
+    let capability = "AmbientCapabilities=CAP_NET_BIND_SERVICE"
     return [
       "Ports below \(firstFreePort) need CAP_NET_BIND_SERVICE, which \(unit.map(\.name) ?? user.name) does not have: "
-        + "\(ports)."
+        + "\(ports). Set ports from \(firstFreePort) on, or "
+        + (unit.map { $0.adding(capability) } ?? "start the server by a unit of systemd with \(capability)") + "."
     ]
   }
 
@@ -123,14 +125,21 @@ package struct StartConditions {
     }
     return written.compactMap { key, folder -> String? in
       if unit?.makes(folder, for: server) == true { return nil }
-      if let reason = server.obstacle(toWriting: folder, isSelf: isSelf) {
-        let opening = unit.flatMap { $0.letsWrite(folder) ? nil : "; add ReadWritePaths=\(folder) to \($0.name)" }
-        let isMissing = reason == Files.reason(EACCES) && !Files.exists(folder)
-        return "\(key): \(server.name) cannot write to \(folder): \(reason)" + (opening ?? "")
-          + (isMissing ? "; create it: \(DataFolder.creating(folder, for: server))" : ".")
-      }
-      if let unit, !unit.letsWrite(folder) {
-        return "\(key): \(unit.name) does not let the server write to \(folder): add ReadWritePaths=\(folder) to it."
+      let reason = server.obstacle(toWriting: folder, isSelf: isSelf)
+      let closing = unit.flatMap { $0.letsWrite(folder) ? nil : $0 }
+      if reason != nil || closing != nil {
+        let isForbidden = reason == Files.reason(EACCES)
+        var parts: [String] = []
+        if reason == nil || isForbidden, (try? Files.isMissing(folder)) == true {
+          parts = ["there is no folder \(folder)", DataFolder.creating(folder, for: server)]
+        } else if let reason {
+          parts.append("\(server.name) cannot write to \(folder): \(reason)")
+          if isForbidden { parts.append(server.opening(folder, isWhole: folder == data)) }
+        } else if let closing {
+          parts.append("\(closing.name) does not let the server write to \(folder)")
+        }
+        if let closing { parts.append(closing.adding("ReadWritePaths=\(folder)")) }
+        return "\(key): \(parts.joined(separator: "; "))."
       }
       guard folder == data else { return nil }
       var unused: Set<String> = settings.uploads == nil ? ["blobs"] : []
@@ -152,14 +161,26 @@ package struct StartConditions {
     var known = Set<String>()
     return paths.compactMap { $0 }.filter { known.insert($0).inserted && Files.exists($0) && !server.may(.read, $0) }
       .map { path in
-        let text = "\(path) cannot be read by \(server.name), the user of the server: "
-        let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
-        if !folder.isEmpty, !server.may(.enter, folder) {
-          return text + "that user may not enter its folder; copy it to one of the server, and name it there: "
-            + "sudo install -g \(server.groupAccount) -m 0640 \(path) /etc/parley/"
-        }
-        return text + "sudo chgrp \(server.groupAccount) \(path) && sudo chmod g+r \(path)"
+        "\(path) cannot be read by \(server.name), the user of the server: "
+          + Files.opening(path, to: server.groupAccount) { server.may(.enter, $0) }
       }
+  }
+
+  /// Returns a sentence for each private key, and for the data folder, to which every user of the machine has access.
+  func openToAll(_ settings: Settings) -> [String] {
+    // Somebody who owns nothing and is in no group.
+    let anybody = SystemUser(name: "anybody", id: UInt32.max - 1, groups: [])
+    let external = settings.acme?.external?.keyFile
+    var keys = ([settings.certificate] + settings.domains.map(\.certificate)).compactMap { $0?.key }
+    keys += [settings.pushes.apns?.path, settings.pushes.fcm?.path, external].compactMap { $0 }
+    var known = Set<String>()
+    var texts = keys.filter { known.insert($0).inserted && anybody.may(.read, $0) }.map {
+      "Every user of this machine may read the private key \($0): sudo chmod o-rwx \($0)"
+    }
+    if let data = data(settings, starting(settings)), anybody.may(.read, data) || anybody.may(.enter, data) {
+      texts.append("Every user of this machine may enter the data folder \(data): sudo chmod o-rwx \(data)")
+    }
+    return texts
   }
 
   /// Returns a warning if the installed server has addresses of its own machine only, as with the configuration of a new
@@ -288,6 +309,21 @@ struct SystemUser {
     }
     let shift: UInt32 = found.owner == id ? 6 : groups.contains(found.group) ? 3 : 0
     return found.mode >> shift & right.rawValue != 0
+  }
+
+  /// Returns what lets the user write to a folder that is there.
+  ///
+  /// - Parameter isWhole: Whether all that is in it is the user's as well.
+  func opening(_ folder: String, isWhole: Bool) -> String {
+    var outer = folder
+    var closed: String?
+    while let slash = outer.lastIndex(of: "/"), slash != outer.startIndex {
+      outer = String(outer[..<slash])
+      if !hasRight(.enter, outer) { closed = outer }
+    }
+    if let closed { return "\(name) may not enter \(closed): name another folder, or sudo chmod o+x \(closed)" }
+    if Files.status(folder)?.owner == id { return "sudo chmod u+rwx \(folder)" }
+    return isWhole ? DataFolder.givingAway(folder, to: self) : "sudo chown \(account) \(folder)"
   }
 
   /// Returns why the user cannot write to a folder, or make it where it is missing; nil if they can.
@@ -483,6 +519,11 @@ struct ServiceUnit {
   func makes(_ folder: String, for server: SystemUser) -> Bool {
     guard state.contains(folder) else { return false }
     return Files.status(folder).map { $0.owner != server.id || $0.group != server.primary } ?? true
+  }
+
+  /// Returns what adds a line to the unit.
+  func adding(_ line: String) -> String {
+    "sudo systemctl edit \(name.replacing(".service", with: "")) and add \(line) under [Service]"
   }
 
   func letsWrite(_ folder: String) -> Bool {

@@ -32,7 +32,7 @@ struct Authorities: Sendable {
     }
     let bytes: [UInt8]
     do { bytes = try Files.read(path, bytesMax: CertificateLimits.fileBytesMax) } catch {
-      throw StartupError("the certificate authorities \(path) cannot be read: \(error.reason)")
+      throw StartupError("the certificate authorities \(path) cannot be read: \(error.reasonWithRemedy)")
     }
     let documents = (try? PEMDocument.parseMultiple(pemString: String(decoding: bytes, as: UTF8.self))) ?? []
     let certificates = documents.compactMap { document in

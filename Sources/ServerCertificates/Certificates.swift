@@ -324,7 +324,7 @@ public final class Certificates: Sendable {
 
   private static func bytes(_ path: String, _ what: String) throws(Unusable) -> [UInt8] {
     do { return try Files.read(path, bytesMax: CertificateLimits.fileBytesMax) } catch {
-      throw Unusable(text: "the \(what) \(path) cannot be read: \(error.reason)")
+      throw Unusable(text: "the \(what) \(path) cannot be read: \(error.reasonWithRemedy)")
     }
   }
 }

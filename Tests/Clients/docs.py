@@ -596,7 +596,7 @@ def operations(checks, book, machine):
     with checks.check("docs: operations, restoring"):
         machine.shell(user.replace("alice@", "bob@"))
         one, other = machine.shell(blocks[3]).split("Restored ")[1:]
-        expect("/var/backups/parley/parley.db to" in one and "/var/lib/parley/backups/parley-" in other, f"{one}{other}")
+        expect(all("/var/lib/parley/backups/parley-" in said for said in (one, other)), f"{one}{other}")
         expect("is in" in other and "replaced-" in other, other)
         for folder in ["parley-restored", "parley"]:
             listed = machine.shell(f"sudo -u parley parley user list --config /etc/parley/parley.yaml --data /var/lib/{folder}")

@@ -312,8 +312,8 @@ def package(checks, folder, binary):
         # Nothing of the guide's configuration is doubtful, and what the server may not write to is.
         expect(parts["judged"].count("The configuration is good") == 2, shown)
         expect("CAP_NET_BIND_SERVICE" not in parts["judged"] and "/var/" not in parts["judged"], parts["judged"])
-        refusal = ("parley: backup.folder: parley cannot write to /srv/parley: permission denied; add ReadWritePaths=/srv/parley to "
-                   "parley.service; create it: sudo install -d -o parley -m 0700 /srv/parley")
+        refusal = ("parley: backup.folder: there is no folder /srv/parley; sudo install -d -o parley -m 0700 /srv/parley; "
+                   "sudo systemctl edit parley and add ReadWritePaths=/srv/parley under [Service].")
         expect(parts["misjudged"].splitlines() == [refusal, "status 2"], parts["misjudged"])
         # A file of root in the folder of the server, judged by root and met by the server's user.
         database, mending = "/var/lib/parley/parley.db", "sudo chown -R parley /var/lib/parley"

@@ -45,7 +45,8 @@ import Testing
       var refused = conditions(nil, user, bindsAllPorts: false)
       #expect(
         refused.doubts(settings) == [
-          "Ports below 1024 need CAP_NET_BIND_SERVICE, which somebody does not have: 80 (http.port), 443 (https.port)."
+          "Ports below 1024 need CAP_NET_BIND_SERVICE, which somebody does not have: 80 (http.port), 443 (https.port). "
+            + "Set ports from 1024 on, or start the server by a unit of systemd with AmbientCapabilities=CAP_NET_BIND_SERVICE."
         ])
       refused.firstFreePort = 80
       #expect(refused.doubts(settings) == [])
@@ -55,7 +56,10 @@ import Testing
       refused.unit = try unit(folder + "/parley.yaml")
       #expect(refused.doubts(settings) == [])
       refused.unit = try unit(folder + "/parley.yaml", "[Service]\nUser=nobody\nAmbientCapabilities=\n")
-      #expect(refused.doubts(settings).first?.contains("which parley.service does not have: 80") == true)
+      let ofUnit = try #require(refused.doubts(settings).first)
+      #expect(ofUnit.contains("which parley.service does not have: 80"))
+      #expect(
+        ofUnit.hasSuffix("or sudo systemctl edit parley and add AmbientCapabilities=CAP_NET_BIND_SERVICE under [Service]."))
       // It says nothing of a server with another configuration.
       refused.unit = try unit("/etc/parley/parley.yaml")
       #expect(refused.doubts(settings).first?.contains("which somebody does not have: 80") == true)
@@ -217,11 +221,28 @@ import Testing
       let user = SystemUser.current
       let own = try unit(file, "[Service]\nUser=\(user.name)\n")
       let settings = try load(folder, "backup: {every: 1d, folder: \(folder)/backups}\n")
+      let opening = "sudo systemctl edit parley and add ReadWritePaths=\(folder)/backups under [Service]."
       #expect(
         conditions(own, user).doubts(settings) == [
-          "backup.folder: parley.service does not let the server write to \(folder)/backups: "
-            + "add ReadWritePaths=\(folder)/backups to it."
+          "backup.folder: there is no folder \(folder)/backups; sudo install -d -o \(user.account) -m 0700 \(folder)/backups; "
+            + opening
         ])
+      try FileManager.default.createDirectory(atPath: folder + "/backups", withIntermediateDirectories: false)
+      #expect(
+        conditions(own, user).doubts(settings) == [
+          "backup.folder: parley.service does not let the server write to \(folder)/backups; \(opening)"
+        ])
+      // One of another user needs both.
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder + "/backups")
+      let closed = "backup.folder: nobody cannot write to \(folder)/backups: permission denied; "
+      let ofNobody = try unit(file, "[Service]\nUser=nobody\n")
+      #expect(conditions(ofNobody, root).doubts(settings) == [closed + "sudo chown nobody \(folder)/backups; \(opening)"])
+      // The owner of a folder that cannot be reached makes no difference.
+      let inner = try load(folder, "backup: {every: 1d, folder: \(folder)/backups/inner}\n")
+      try FileManager.default.createDirectory(atPath: folder + "/backups/inner", withIntermediateDirectories: false)
+      try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder + "/backups")
+      let doubt = try #require(conditions(ofNobody, root).doubts(inner).first)
+      #expect(doubt.contains("nobody may not enter \(folder)/backups: name another folder, or sudo chmod o+x \(folder)/backups"))
     }
   }
 
@@ -239,8 +260,8 @@ import Testing
       }
       #expect(
         conditions(own, root).doubts(settings) == [
-          "data: nobody cannot write to \(folder)/data: permission denied.", unreadable("\(folder)/chain.pem"),
-          unreadable("\(folder)/key.pem"),
+          "data: nobody cannot write to \(folder)/data: permission denied; sudo chown -R nobody \(folder)/data.",
+          unreadable("\(folder)/chain.pem"), unreadable("\(folder)/key.pem"),
         ])
       for path in ["chain.pem", "key.pem", "data"] {
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: "\(folder)/\(path)")
@@ -250,6 +271,28 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder + "/key.pem")
       let other = SystemUser(name: "somebody", id: 4_711, groups: [])
       #expect(conditions(own, other).doubts(settings) == [])
+    }
+  }
+
+  @Test func secretsThatEverybodyMayReadAreAWarning() throws {
+    try withScratchFolder { folder in
+      let (data, key) = (folder + "/data", folder + "/key.pem")
+      try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+      for name in ["chain.pem", "key.pem"] { try Files.write([], to: "\(folder)/\(name)", mode: 0o644) }
+      let settings = try load(folder, "data: \(data)\ntls: {certificate: \(folder)/chain.pem, key: \(key)}\n")
+      func texts(_ keyMode: Int, _ dataMode: Int, folderMode: Int = 0o755) throws -> [String] {
+        for (path, mode) in [(key, keyMode), (data, dataMode), (folder, folderMode)] {
+          try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        }
+        return conditions(nil, root).openToAll(settings)
+      }
+      let ofKey = "Every user of this machine may read the private key \(key): sudo chmod o-rwx \(key)"
+      let ofData = "Every user of this machine may enter the data folder \(data): sudo chmod o-rwx \(data)"
+      #expect(try texts(0o644, 0o755) == [ofKey, ofData])
+      #expect(try texts(0o640, 0o711) == [ofData])
+      #expect(try texts(0o640, 0o750) == [])
+      // Nobody else comes as far as that.
+      #expect(try texts(0o644, 0o755, folderMode: 0o750) == [])
     }
   }
 
@@ -317,9 +360,8 @@ import Testing
       func refusals(_ name: String) -> [String] {
         let backups = "\(folder)/\(name)/backups"
         return [
-          "data: nobody cannot write to \(folder)/\(name): permission denied.",
-          "backup.folder: nobody cannot write to \(backups): permission denied; "
-            + "create it: sudo install -d -o nobody -m 0700 \(backups)",
+          "data: nobody cannot write to \(folder)/\(name): permission denied; sudo chown -R nobody \(folder)/\(name).",
+          "backup.folder: there is no folder \(backups); sudo install -d -o nobody -m 0700 \(backups).",
         ]
       }
       #expect(try judged("", settings) == refusals("c"))

@@ -52,7 +52,7 @@ struct IssuanceFiles: Sendable {
     let name = Keys.shared.acmeEABKey.name
     let bytes: [UInt8]
     do { bytes = try Files.read(external.keyFile, bytesMax: CertificateLimits.fileBytesMax) } catch {
-      throw StartupError("\(name): \(error.path) cannot be read: \(error.reason)")
+      throw StartupError("\(name): \(error.path) cannot be read: \(error.reasonWithRemedy)")
     }
     let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
     guard let account = ExternalAccount(keyID: external.keyID, key: text, binding: key) else {
