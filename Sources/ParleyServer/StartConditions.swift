@@ -91,10 +91,10 @@ package struct StartConditions {
     guard !low.isEmpty, !(unit.map(\.bindsAllPorts) ?? bindsAllPorts) else { return [] }
     let ports = low.map { "\($0.endpoint.port) (\($0.key.name))" }.joined(separator: ", ")
     let capability = "AmbientCapabilities=CAP_NET_BIND_SERVICE"
+    let remedy = unit?.adding(capability) ?? "start the server by a unit of systemd with \(capability)"
     return [
       "Ports below \(firstFreePort) need CAP_NET_BIND_SERVICE, which \(unit.map(\.name) ?? user.name) does not have: "
-        + "\(ports). Set ports from \(firstFreePort) on, or "
-        + (unit.map { $0.adding(capability) } ?? "start the server by a unit of systemd with \(capability)") + "."
+        + "\(ports). Set ports from \(firstFreePort) on, or \(remedy)."
     ]
   }
 

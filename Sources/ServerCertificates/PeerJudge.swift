@@ -1,5 +1,6 @@
 public import Basics
 public import ServerConfiguration
+import X509
 public import XMPPDoor
 
 /// The judgement of certificates as other servers make it, for checks by the operator: without certificates of this
@@ -63,8 +64,8 @@ public struct PeerJudge: Sendable {
       } else {
         // Who issues for everybody says where the issuer's certificate is; an authority of one's own seldom does.
         let own = "if that authority is your own, name the PEM file of its certificate in outgoing.authorities"
-        let chain = "add the certificates between it and its authority to the file of tls.certificate (often fullchain.pem)"
-        steps.append(end.locatesIssuer ? chain : "\(own); else \(chain)")
+        let between = "add the certificates between it and its authority to the file of tls.certificate (often fullchain.pem)"
+        steps.append(end.locatesIssuer ? between : "\(own); else \(between)")
       }
     }
     return steps.isEmpty ? another : steps.joined(separator: "; ")

@@ -124,7 +124,7 @@ def certificates(checks):
         if os.getuid() != 0:
             with checks.check("fault: the key may not be read"):
                 key.chmod(0)
-                refused(server, USAGE, "key.pem", settings={"tls__certificate": chain, "tls__key": key})
+                refused(server, USAGE, "key.pem", "chmod u+r ", settings={"tls__certificate": chain, "tls__key": key})
         with checks.check("fault: a certificate without a key"):
             refused(server, USAGE, "tls.key", settings={"tls__certificate": chain})
 
