@@ -16,9 +16,10 @@ public struct PeerJudge: Sendable {
     self.init(try Authorities.read(authorities), clock)
   }
 
-  /// Reads the authorities of clients.
+  /// Reads the authorities that clients may know: public ones, which the system has, and the operator's own. This is for a
+  /// judgement only; it does not change whom the server trusts.
   ///
-  /// - Parameter file: A PEM file of authorities that are trusted besides the system's.
+  /// - Parameter file: A PEM file of authorities besides the system's.
   public init(besides file: String?, clock: any Clock) throws(StartupError) {
     var known = [try Authorities.read(file)]
     if file != nil, let system = try? Authorities.read(nil) { known.append(system) }
@@ -42,11 +43,12 @@ public struct PeerJudge: Sendable {
     return (verdict, remedy(chain, for: name))
   }
 
-  /// Returns what an operator does about a chain in files whose first certificate is not valid now; `nil` for another.
+  /// Returns what an operator does about a chain of this server whose first certificate is not valid now; `nil` for another.
   public func dateRemedy(_ chain: [[UInt8]]) -> String? {
-    guard let leaf = (try? PresentedChain(chain))?.leaf.certificate else { return nil }
     let now = clock.now
-    return leaf.dateFlaw(now).map { _ in leaf.dateRemedy(now) }
+    guard let leaf = (try? PresentedChain(chain))?.leaf.certificate, leaf.dateFlaw(now) != nil else { return nil }
+    let issued = " (with tls.acme the server renews it; parley certificate show says why it has not)"
+    return leaf.dateRemedy(now) + (now < leaf.validFrom ? "" : issued)
   }
 
   private func remedy(_ chain: [[UInt8]], for name: String) -> String {
@@ -59,12 +61,17 @@ public struct PeerJudge: Sendable {
     }
     if let step = dateRemedy(chain) { steps.append(step) }
     if let end = presented.unknownEnd([verifier.authorities]) {
-      if end == leaf, end.issuer == end.subject {
-        if steps.isEmpty { steps.append("\(another) from an authority that clients know") }
+      let known = "\(another) from an authority that clients know"
+      let between = "add the certificates between it and its authority to the file of tls.certificate (often fullchain.pem)"
+      // Neither outgoing.authorities nor federation.authorities is the remedy: the server would then trust that authority in
+      // place of the public ones.
+      let own =
+        "if that authority is your own, its certificate must be on each client, and on this machine: put it into "
+        + "/usr/local/share/ca-certificates as a .crt file, and sudo update-ca-certificates"
+      if end.issuer == end.subject {
+        if end != leaf { steps.append("\(own); else \(known)") } else if steps.isEmpty { steps.append(known) }
       } else {
         // Who issues for everybody says where the issuer's certificate is; an authority of one's own seldom does.
-        let own = "if that authority is your own, name the PEM file of its certificate in outgoing.authorities"
-        let between = "add the certificates between it and its authority to the file of tls.certificate (often fullchain.pem)"
         steps.append(end.locatesIssuer ? between : "\(own); else \(between)")
       }
     }

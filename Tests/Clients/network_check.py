@@ -152,7 +152,7 @@ def whole(checks, machine, parley, operator, *records):
         for kind, status, result, subjects, words in (
                 ("selfsigned", 2, "fail", everywhere, ["it is self-signed", f"get one that names {domain}"]),
                 ("unchained", 2, "fail", everywhere, [
-                    "an authority that is not known here, and whose certificate was not presented", "Issuing CA", "outgoing.authorities",
+                    "an authority that is not known here, and whose certificate was not presented", "Issuing CA", "update-ca-certificates",
                     "the certificates between"]),
                 ("expired", 2, "fail", everywhere, ["it expired on 20", "renew it"]),
                 ("soon", 1, "warn", everywhere, [f"valid for {domain} until", "renew it"]),
