@@ -115,6 +115,10 @@ import X509
     #expect(presented?.hasSuffix("sudo update-ca-certificates; else \(another) from an authority that clients know") == true)
     let located = await remedy([Draft(more: [Self.place]).sign(by: between)])
     #expect(located?.hasPrefix("add the certificates between") == true)
+    let joined = PeerJudge(Authorities(joining: [Authorities([root.certificate]), Authorities([own.certificate])]), FixedClock())
+    for authority in [root, own] {
+      #expect(await joined.verify(own: [Draft().sign(by: authority).der], for: "example.net").remedy == nil)
+    }
     let both = await remedy([Draft(until: "2026-05-31").sign(by: own)])
     #expect(both?.contains("renew it") == true && both?.contains("update-ca-certificates") == true)
   }
