@@ -31,7 +31,8 @@ final class AnswerWatch: Sendable {
     host = authority.split(separator: "@").last.map { String($0) } ?? ""
     effect =
       passes
-      ? "messages are sent unchecked (before_send.on_failure: allow)" : "messages are refused (before_send.on_failure: refuse)"
+      ? "messages are sent unchecked (before_send.on_failure: allow)"
+      : "messages are refused (before_send.on_failure: refuse)"
     self.logger = logger
   }
 

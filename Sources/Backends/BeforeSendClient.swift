@@ -98,7 +98,8 @@ public final class BeforeSendClient: BeforeSendHook {
         text.unicodeScalars.count <= Limits.textCharactersMax
       else {
         throw Unanswered(
-          malformed: "text of the change is no text of 1 to \(Limits.textCharactersMax) characters without control characters")
+          malformed:
+            "text of the change is no text of 1 to \(Limits.textCharactersMax) characters without control characters")
       }
       return .change(text: text)
     case "refuse":
@@ -108,7 +109,8 @@ public final class BeforeSendClient: BeforeSendHook {
         && code.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
       guard isSlug else {
         throw Unanswered(
-          malformed: "code of the refusal is not 1 to \(BackendLimits.refusalCodeBytesMax) of the characters a-z, 0-9 and -")
+          malformed:
+            "code of the refusal is not 1 to \(BackendLimits.refusalCodeBytesMax) of the characters a-z, 0-9 and -")
       }
       let text = value["text"]?.string ?? "This message is not allowed here."
       guard Content.isText(text) else { throw Unanswered(malformed: "text of the refusal has control characters") }

@@ -127,7 +127,8 @@ package struct Core: Sendable {
         backupBucket = { BackupBucket(options, authorities: authorities, logger: logger) }
       }
       return Core(
-        folder: folder, missingKeys: missingKeys, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket,
+        folder: folder, missingKeys: missingKeys, store: store, accounts: accounts, webPushKey: webPushKey,
+        bucket: bucket,
         backup: DataBackup(
           parley, files: blobs?.store,
           bucket: backupBucket, folder: folder.path),

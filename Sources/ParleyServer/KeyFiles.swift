@@ -52,7 +52,8 @@ enum KeyFiles {
       return device.provider.isWebPush
     }
     guard count > 0 else { return nil }
-    return "\(count == 1 ? "1 device gets" : "\(count) devices get") no Web Push before subscribing again: \(cause). Put the "
+    return
+      "\(count == 1 ? "1 device gets" : "\(count) devices get") no Web Push before subscribing again: \(cause). Put the "
       + "copy of \(webPush) there and start the server again, if there is one."
   }
 }

@@ -56,7 +56,8 @@ public enum Server {
     let pushKeys = try PushKeys(settings.pushes)
     let beforeSend = settings.beforeSend.map {
       BeforeSendClient(
-        url: $0.url, signer: $0.signer, timeout: $0.timeout, passesUnanswered: $0.passesUnanswered, client: outgoing.named,
+        url: $0.url, signer: $0.signer, timeout: $0.timeout, passesUnanswered: $0.passesUnanswered,
+        client: outgoing.named,
         metrics: metrics, logger: logger)
     }
     MemoryReturn.prepare()

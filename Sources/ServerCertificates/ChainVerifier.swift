@@ -108,7 +108,8 @@ extension Certificate {
   /// Returns what an operator does about a certificate in a file whose dates are doubtful.
   func dateRemedy(_ now: Timestamp) -> String {
     if now < validFrom { return "use the former one until then, or correct the clock of this machine" }
-    return "renew it: the server reads changed files within \(CertificateLimits.pollInterval.components.seconds) seconds, or "
+    return
+      "renew it: the server reads changed files within \(CertificateLimits.pollInterval.components.seconds) seconds, or "
       + "at once by parley reload"
   }
 }

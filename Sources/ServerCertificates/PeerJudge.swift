@@ -62,7 +62,8 @@ public struct PeerJudge: Sendable {
     if let step = dateRemedy(chain) { steps.append(step) }
     if let end = presented.unknownEnd([verifier.authorities]) {
       let known = "\(another) from an authority that clients know"
-      let between = "add the certificates between it and its authority to the file of tls.certificate (often fullchain.pem)"
+      let between =
+        "add the certificates between it and its authority to the file of tls.certificate (often fullchain.pem)"
       // Neither outgoing.authorities nor federation.authorities is the remedy: the server would then trust that authority in
       // place of the public ones.
       let own =

@@ -54,7 +54,9 @@ struct Health: AsyncParsableCommand {
     }
     if let failure = status.replicationFailure { table.add(["replication", "FAILED: \(failure)"]) }
     if let failure = status.beforeSendFailure { table.add(["before_send", "FAILED: \(failure)"]) }
-    for text in (status.unserved ?? []) + [status.lostSecondFactors].compactMap({ $0 }) { table.add(["warning", text]) }
+    for text in (status.unserved ?? []) + [status.lostSecondFactors].compactMap({ $0 }) {
+      table.add(["warning", text])
+    }
     try options.output.print(status, table.text())
     if !status.isReady { throw ExitCode(1) }
   }

@@ -324,7 +324,8 @@ import Testing
   private func said(by author: Party, to peer: Party, _ stage: Stage) async throws -> [Message] {
     try await stage.parley.read { reader in
       guard let dialog = try reader.dialog(between: author.id, and: peer.id) else { return [] }
-      return try reader.history(of: dialog.id, after: .zero, before: .end, limit: 9, ascending: true).compactMap { entry -> Message? in
+      return try reader.history(of: dialog.id, after: .zero, before: .end, limit: 9, ascending: true).compactMap {
+        entry -> Message? in
         guard case .message(let message) = entry.fact else { return nil }
         return message
       }
@@ -363,7 +364,8 @@ import Testing
     let later = due + .seconds(1)
     #expect(
       await refusal { () async throws(Problem) in
-        try await messages.post(.reschedule(good.id, due: later, content: Content(kind: .text, text: "spam")), by: romeo)
+        try await messages.post(
+          .reschedule(good.id, due: later, content: Content(kind: .text, text: "spam")), by: romeo)
       } == "no-spam")
     #expect(backend.last?.recipient == juliet.address && backend.last?.id == "good" && backend.last?.due == later)
     #expect(try await stage.parley.read { try $0.scheduled(good.id, of: romeo.id) } == good)
@@ -531,7 +533,8 @@ import Testing
     backend.say(.refuse(code: "no-spam", text: "No spam."), to: "spam")
     let stanza = CallStanza(message: draft("spam", to: juliet), name: "1", act: .accept, kind: .audio, reason: nil)
     #expect(
-      await refusal { () async throws(Problem) in try await stage.parley.post(.call(.said(stanza)), by: romeo) } == "no-spam")
+      await refusal { () async throws(Problem) in try await stage.parley.post(.call(.said(stanza)), by: romeo) }
+        == "no-spam")
   }
 
   @Test func aStoppingServerCommitsTheWaitingMessages() async throws {

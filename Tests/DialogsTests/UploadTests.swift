@@ -162,7 +162,8 @@ private struct Opinion: BlobScanner {
     func described(_ attachment: Dialogs.Attachment, isFromApp: Bool = true) async -> Content {
       await UserFiles(parley).described(
         BeforeSendQuestion(
-          author: romeo, recipient: nil, room: nil, dialog: nil, content: Content(kind: .image, attachments: [attachment]),
+          author: romeo, recipient: nil, room: nil, dialog: nil,
+          content: Content(kind: .image, attachments: [attachment]),
           reference: nil, id: nil, isFromApp: isFromApp, due: nil, forward: nil))
     }
     // Its bytes have not come.

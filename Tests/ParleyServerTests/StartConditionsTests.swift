@@ -59,7 +59,8 @@ import Testing
       let ofUnit = try #require(refused.doubts(settings).first)
       #expect(ofUnit.contains("which parley.service does not have: 80"))
       #expect(
-        ofUnit.hasSuffix("or sudo systemctl edit parley and add AmbientCapabilities=CAP_NET_BIND_SERVICE under [Service]."))
+        ofUnit.hasSuffix(
+          "or sudo systemctl edit parley and add AmbientCapabilities=CAP_NET_BIND_SERVICE under [Service]."))
       // It says nothing of a server with another configuration.
       refused.unit = try unit("/etc/parley/parley.yaml")
       #expect(refused.doubts(settings).first?.contains("which somebody does not have: 80") == true)
@@ -236,13 +237,16 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder + "/backups")
       let closed = "backup.folder: nobody cannot write to \(folder)/backups: permission denied; "
       let ofNobody = try unit(file, "[Service]\nUser=nobody\n")
-      #expect(conditions(ofNobody, root).doubts(settings) == [closed + "sudo chown nobody \(folder)/backups; \(opening)"])
+      #expect(
+        conditions(ofNobody, root).doubts(settings) == [closed + "sudo chown nobody \(folder)/backups; \(opening)"])
       // The owner of a folder that cannot be reached makes no difference.
       let inner = try load(folder, "backup: {every: 1d, folder: \(folder)/backups/inner}\n")
       try FileManager.default.createDirectory(atPath: folder + "/backups/inner", withIntermediateDirectories: false)
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder + "/backups")
       let doubt = try #require(conditions(ofNobody, root).doubts(inner).first)
-      #expect(doubt.contains("nobody may not enter \(folder)/backups: name another folder, or sudo chmod o+x \(folder)/backups"))
+      #expect(
+        doubt.contains(
+          "nobody may not enter \(folder)/backups: name another folder, or sudo chmod o+x \(folder)/backups"))
     }
   }
 

@@ -103,7 +103,8 @@ import X509
     let between = Draft.authority("Between").sign(by: root)
     #expect(await remedy([Draft().sign(by: root)]) == nil)
     #expect(await remedy([Draft(until: "2026-05-31").sign(by: root)])?.hasPrefix("renew it: ") == true)
-    #expect(await remedy([Draft(names: [.dnsName("b.example")]).sign(by: root)]) == "\(another), or see what listens there")
+    #expect(
+      await remedy([Draft(names: [.dnsName("b.example")]).sign(by: root)]) == "\(another), or see what listens there")
     #expect(await remedy([Draft().sign()]) == "\(another) from an authority that clients know")
     for chain in [[Draft().sign(by: own)], [Draft().sign(by: between)]] {
       let text = await remedy(chain)
@@ -112,10 +113,12 @@ import X509
     }
     // The authority itself is presented, so that nothing is missing between.
     let presented = await remedy([Draft().sign(by: own), own])
-    #expect(presented?.hasSuffix("sudo update-ca-certificates; else \(another) from an authority that clients know") == true)
+    #expect(
+      presented?.hasSuffix("sudo update-ca-certificates; else \(another) from an authority that clients know") == true)
     let located = await remedy([Draft(more: [Self.place]).sign(by: between)])
     #expect(located?.hasPrefix("add the certificates between") == true)
-    let joined = PeerJudge(Authorities(joining: [Authorities([root.certificate]), Authorities([own.certificate])]), FixedClock())
+    let joined = PeerJudge(
+      Authorities(joining: [Authorities([root.certificate]), Authorities([own.certificate])]), FixedClock())
     for authority in [root, own] {
       #expect(await joined.verify(own: [Draft().sign(by: authority).der], for: "example.net").remedy == nil)
     }

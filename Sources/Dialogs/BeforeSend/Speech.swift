@@ -103,7 +103,8 @@ struct Speech: Sendable {
   /// Returns the same with the dialog, if it exists already, and with the other user of a private dialog or the address of a room.
   private func placed(for author: Party, _ reader: any StoreReader) throws -> Speech {
     // The posts of users elsewhere have a provisional id, and the store has another.
-    let author = try author.isProvisional ? reader.user(author.address, seenFrom: author.realm)?.party ?? author : author
+    let author =
+      try author.isProvisional ? reader.user(author.address, seenFrom: author.realm)?.party ?? author : author
     var found = self
     switch place {
     case .user(let address):
@@ -184,7 +185,8 @@ extension Intent {
       case .stanza(let stanza) where stanza.from.realm.isRemote && stanza.name == .message(.groupchat): return nil
       case .stanza(let stanza):
         return stanza.speech(to: .user(stanza.to)) { .signal(.stanza($0), to: target) }
-      case .presence, .shown, .profile, .contactNamed, .occupant, .notice, .node, .announcement, .call, .undelivered, .closed:
+      case .presence, .shown, .profile, .contactNamed, .occupant, .notice, .node, .announcement, .call, .undelivered,
+        .closed:
         return nil
       }
     case .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block, .report, .unblock,

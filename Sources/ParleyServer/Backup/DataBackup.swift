@@ -252,7 +252,9 @@ package struct DataBackup: BackupWriter {
     if [EACCES, EPERM, EROFS, ENOENT].contains(failure.code) {
       let user = SystemUser.current
       text += " It is written as \(user.name)"
-      if failure.code == EROFS { text += ", under systemd only to the folders of ReadWritePaths= (sudo systemctl edit parley)" }
+      if failure.code == EROFS {
+        text += ", under systemd only to the folders of ReadWritePaths= (sudo systemctl edit parley)"
+      }
       text +=
         (try? Files.isMissing(folder)) == true
         ? "; create the folder: \(DataFolder.creating(folder, for: user))"

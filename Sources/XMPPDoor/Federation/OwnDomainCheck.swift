@@ -92,7 +92,8 @@ public struct OwnDomainCheck: Sendable {
       for type in [RecordType.a, .aaaa] { found += (try? await resolver.lookUp(name, type))?.addresses ?? [] }
     }
     if !found.isEmpty, !found.contains(where: { addresses.allows($0) }) {
-      return "other servers connect to public addresses only: publish that of this machine in the DNS; within a private network "
+      return
+        "other servers connect to public addresses only: publish that of this machine in the DNS; within a private network "
         + "outgoing.networks of each of its servers names the network"
     }
     let key = target.isDirectTLS ? "federation.tls_port" : "federation.port"

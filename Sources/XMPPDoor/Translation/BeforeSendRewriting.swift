@@ -63,7 +63,9 @@ public struct BeforeSendRewriting: ContentRewriting {
   }
 
   /// Returns the words of a text with one space between them.
-  private static func words(_ text: String) -> String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+  private static func words(_ text: String) -> String {
+    text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  }
 
   public func extras(_ extras: [UInt8], saying text: String) -> [UInt8] {
     var writer = StreamFraming.writer()

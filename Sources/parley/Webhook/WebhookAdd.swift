@@ -15,7 +15,8 @@ struct WebhookAdd: AdminCommand {
         parley webhook add http://127.0.0.1:9000/hook --event user.created --event user.deleted --json
       """)
 
-  @Argument(help: "The URL: http or https, any host; with --server one at a public address, or in outgoing.networks.") var url: String
+  @Argument(help: "The URL: http or https, any host; with --server one at a public address, or in outgoing.networks.")
+  var url: String
   @Option(name: .long, help: "An event to send; may be given several times.") var event: [String]
   @Option(name: .long, help: "The domain whose events are sent; else the first.") var domain: String?
   @OptionGroup var options: CommandOptions
