@@ -69,9 +69,9 @@ endef
 # What a crash of the tests prints: the thread that crashed, by name and line.
 CRASH_TOLD := enable=yes,interactive=no,color=no,threads=crashed,images=none,registers=none,limit=40,timeout=120s
 
-# As many tests at a time as there are processors. The testing library would begin all of them at once, and those that
-# compute would keep the others' deadlines from being met.
-TESTS_AT_ONCE := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$(getconf _NPROCESSORS_ONLN)
+# One test more at a time than there are processors, since plays often wait. The testing library would begin all tests at once, and those
+# that compute would keep the others' deadlines from being met.
+TESTS_AT_ONCE := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$$(($$(getconf _NPROCESSORS_ONLN) + 1))
 
 # $(call swift_test,OPTIONS,VARIABLES,NAME): shows suites that passed and everything about tests that did not, which is told once more at
 # the end. Each test's own line is in .build/NAME.log.

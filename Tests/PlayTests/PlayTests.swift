@@ -1,11 +1,16 @@
 import ParleyTesting
 import Testing
 
-/// Every play of `Tests/Plays`, each on a server and data of its own. One at a time: forty servers at once on two cores
-/// would test the machine.
+/// Every play of `Tests/Plays`, each on a server and data of its own. Two at a time, since a play often waits: forty servers at once on
+/// two cores would test the machine, and one after the other takes longer than all other tests together.
 @Suite struct PlayTests {
-  @Test(.serialized, arguments: Playbill.names)
-  func play(_ name: String) async throws {
+  @Test(.serialized, arguments: Playbill.half(0)) func play(_ name: String) async throws { try await perform(name) }
+
+  @Test(.serialized, arguments: Playbill.half(1)) func playBeside(_ name: String) async throws {
+    try await perform(name)
+  }
+
+  private func perform(_ name: String) async throws {
     let play = try Playbill.play(name)
     if play.needsProcess {
       let server = try await ServerProcess.start(Playbill.binary, play.settings)

@@ -12,6 +12,9 @@ enum Playbill {
     return files.filter { $0.hasSuffix(".play") }.sorted()
   }()
 
+  /// Returns every second name, from this one on.
+  static func half(_ first: Int) -> [String] { stride(from: first, to: names.count, by: 2).map { names[$0] } }
+
   static func text(_ name: String) throws -> String {
     String(decoding: try Data(contentsOf: folder.appending(path: name)), as: UTF8.self)
   }
