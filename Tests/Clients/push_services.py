@@ -307,7 +307,12 @@ def notifications(server, world, romeo):
 def inside(server, world):
     """A URL of a user's that leads to where only neighbours are."""
     juliet, romeo = App(server, "juliet", "web"), App(server, "romeo")
-    register(juliet, "web", {"provider": "webpush", "subscription": world.browser.subscription("/a")})
+    subscription = world.browser.subscription("/a")
+    # An address is refused at once, and a name where it is called.
+    refused = register(juliet, "web", {"provider": "webpush", "subscription": subscription}, status=400)
+    expect(refused["code"] == "push-endpoint-malformed", f"{refused}")
+    subscription["endpoint"] = subscription["endpoint"].replace("127.0.0.1", "localhost")
+    register(juliet, "web", {"provider": "webpush", "subscription": subscription})
     say(romeo, romeo.dialog("juliet"), "inside")
     until("a subscription that leads inside is forgotten", lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [])
     world.browser.took_nothing()
