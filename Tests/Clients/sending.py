@@ -320,8 +320,10 @@ def rooms(checks):
         with checks.check("sending: what everybody in a large room is told of is charged to its author, and the app is told when to go on"):
             says()
             count = floods(FLOOD)
-            early = gather(paris, FLOOD)
+            # All are charged when the first arrives: by the last one a busy machine may have made up for the second.
+            early = gather(paris, 1)
             says()
+            early += gather(paris, FLOOD - 1)
             (first, _), (status, problem) = answers
             expect(first == 201, f"{answers}")
             expect((status, problem["code"]) == (429, "deliveries-too-fast") and problem["retryAfter"] >= 1, f"{answers}")
