@@ -62,7 +62,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   /// The fields of the request of the current body: its length, and the client of a proxy.
   private var headers: HTTPHeaders = [:]
   private var timer: Scheduled<Void>?
-  /// What counts the current body, and the number of counts that have ended, which can give way no more.
+  /// The holder that counts the current body, and the number of counts that have ended. An ended count no longer gives way.
   private var holder: MemoryBound.Holder?
   private var counted = 0
   /// Whether the current body is written to the disk piece by piece, and does not count.

@@ -1,8 +1,8 @@
 import Addresses
 import Basics
 
-/// What an intent says to others in its author's name. `Intent.speech` is the one place that finds it: the question to the backend
-/// is made of it, and so is the intent that the backend has changed.
+/// A message that an intent sends to others in its author's name. `Intent.speech` is the one place that finds it: the
+/// question to the backend is made of it, and so is the intent that the backend has changed.
 struct Speech: Sendable {
   /// Those to whom it is said.
   enum Place: Sendable {
@@ -133,7 +133,7 @@ struct Speech: Sendable {
 }
 
 extension Intent {
-  /// What the intent says to others in its author's name; `nil` for an intent that says nothing.
+  /// Returns the message that the intent sends to others in its author's name; `nil` for an intent that sends none.
   ///
   /// The rule: it is what receivers are shown as a message of the author's, stored or only relayed, now or later. An edit and a
   /// reply are messages with a reference. The following is none, although it may have texts: names, topics and avatars of rooms, and

@@ -5,7 +5,7 @@ public import Basics
 public struct ForwardDraft: Hashable, Sendable {
   public var dialog: DialogID
   public var message: PublicID
-  /// What is sent: the message as it is when the post is judged, unless a backend is asked before.
+  /// The source of the text that is sent: the message as it is when the post is judged, unless a backend is asked before.
   var source = Source.message
 
   /// Indirect, so that messages which are no forwards do not take more memory.

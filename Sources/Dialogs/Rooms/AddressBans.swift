@@ -75,8 +75,8 @@ extension Judge {
     }
     state.addressBans = nil
     rooms.edited(state)
-    // Whoever is in the room has a user: so a ban of one address, which is no user's, concerns nobody there. For a domain all
-    // occupants are looked at, a tenth of a millisecond for 10,000. An index would cost at each entrance, and such a ban is rare.
+    // Every occupant has a user, and a single address that is banned here belongs to none, so it concerns no occupant. For a domain
+    // all occupants are looked at, a tenth of a millisecond for 10,000. An index would cost at each entrance, and such a ban is rare.
     let domains = added.filter { $0.address.local == nil }
     if domains.isEmpty { return }
     let actor = rooms.occupants(of: state.room.id)?.occupant(of: post.author.id)?.nick

@@ -25,7 +25,7 @@ parley.on("message", async ({ message, isOwn }) => {
 
 if (!await parley.open()) {
   const { BOT_NAME: username = "bot", BOT_PASSWORD: password } = process.env;
-  if (!password) { console.error(`Set BOT_PASSWORD to the password of ${username}: nobody is signed in yet.`); process.exit(1); }
+  if (!password) { console.error(`Set BOT_PASSWORD to the password of ${username}: the bot cannot sign in without it.`); process.exit(1); }
   await parley.signIn({ username, password });
 }
 await parley.connect();
