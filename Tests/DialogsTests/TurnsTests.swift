@@ -49,6 +49,26 @@ import Testing
     #expect(turns.next()?.job == "a4")
   }
 
+  @Test func aJobThatIsRemovedBeginsNever() {
+    var turns = Turns<String, String>(max: 1, perOwnerMax: 1)
+    let numbers = (1...4).map { turns.add("a\($0)", of: "a") }
+    let only = turns.add("b1", of: "b")
+    turns.add("c1", of: "c")
+    turns.remove(numbers[0], of: "a")
+    turns.remove(numbers[2], of: "a")
+    turns.remove(only, of: "b")
+    let begun = all(&turns)
+    #expect(begun == ["a2", "c1", "a4"])
+    // One that has begun stays under way.
+    let later = turns.add("d1", of: "d")
+    #expect(turns.next()?.job == "d1")
+    turns.remove(later, of: "d")
+    turns.add("d2", of: "d")
+    #expect(turns.next()?.job == nil)
+    turns.end("d")
+    #expect(turns.next()?.job == "d2")
+  }
+
   /// Jobs without an owner are of many.
   @Test func jobsWithoutAnOwnerMayHaveAllPlaces() {
     var turns = Turns<String, String>(max: 3, perOwnerMax: 1)

@@ -7,33 +7,11 @@
 ///
 /// A caller of `add` or `end` then calls `next` once, so that no job waits that may begin.
 package struct Turns<Owner: Hashable, Job> {
-  private struct Queue<Element> {
-    private var elements: [Element?] = []
-    private var first = 0
-
-    var isEmpty: Bool { first == elements.count }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func popFirst() -> Element? {
-      guard first < elements.count else { return nil }
-      let element = elements[first]
-      elements[first] = nil
-      first += 1
-      // The places of those that have left are freed when they are half of all.
-      if first * 2 >= elements.count {
-        elements.removeFirst(first)
-        first = 0
-      }
-      return element
-    }
-  }
-
   private struct Line {
-    var waiting = Queue<Job>()
+    var waiting = NumberedQueue<Job>()
     var underWay = 0
-    /// Whether the owner is in `order`.
-    var isInOrder = false
+    /// The number of the owner in `order`; `nil` if the owner is not in it.
+    var place: Int?
   }
 
   private let max: Int
@@ -41,7 +19,8 @@ package struct Turns<Owner: Hashable, Job> {
   private var underWay = 0
   private var lines: [Owner?: Line] = [:]
   /// The owners of jobs that may begin.
-  private var order = Queue<Owner?>()
+  private var order = NumberedQueue<Owner?>()
+  private var lastNumber = 0
 
   /// - Parameters:
   ///   - max: The number of jobs under way.
@@ -51,10 +30,22 @@ package struct Turns<Owner: Hashable, Job> {
     self.perOwnerMax = perOwnerMax
   }
 
-  /// Adds a job behind those of the same owner.
-  package mutating func add(_ job: Job, of owner: Owner?) {
-    lines[owner, default: Line()].waiting.append(job)
+  /// Adds a job behind those of the same owner. Returns its number, by which it can be removed.
+  @discardableResult
+  package mutating func add(_ job: Job, of owner: Owner?) -> Int {
+    let number = nextNumber()
+    lines[owner, default: Line()].waiting.append(job, as: number)
     putInOrder(owner)
+    return number
+  }
+
+  /// Removes a job that waits; nothing if it has begun.
+  package mutating func remove(_ number: Int, of owner: Owner?) {
+    lines[owner]?.waiting.remove(number)
+    guard let line = lines[owner], line.waiting.isEmpty else { return }
+    if let place = line.place { order.remove(place) }
+    lines[owner]?.place = nil
+    if line.underWay == 0 { lines[owner] = nil }
   }
 
   /// Begins the next job; `nil` if none may begin.
@@ -62,7 +53,7 @@ package struct Turns<Owner: Hashable, Job> {
     guard underWay < max, let owner = order.popFirst(), let job = lines[owner]?.waiting.popFirst() else { return nil }
     underWay += 1
     lines[owner]?.underWay += 1
-    lines[owner]?.isInOrder = false
+    lines[owner]?.place = nil
     putInOrder(owner)
     return (job, owner)
   }
@@ -76,10 +67,16 @@ package struct Turns<Owner: Hashable, Job> {
   }
 
   private mutating func putInOrder(_ owner: Owner?) {
-    guard let line = lines[owner], !line.isInOrder, !line.waiting.isEmpty,
+    guard let line = lines[owner], line.place == nil, !line.waiting.isEmpty,
       line.underWay < (owner == nil ? max : perOwnerMax)
     else { return }
-    lines[owner]?.isInOrder = true
-    order.append(owner)
+    let place = nextNumber()
+    lines[owner]?.place = place
+    order.append(owner, as: place)
+  }
+
+  private mutating func nextNumber() -> Int {
+    lastNumber += 1
+    return lastNumber
   }
 }
