@@ -608,6 +608,12 @@ public enum Limits {
   public static let addressesPerAccount = 100
   /// The same for an account that is younger than a day.
   public static let addressesPerYoungAccount = 20
+  /// Domains elsewhere without a link to which one user sends something that is not stored (IQs, presence to one address, chat states):
+  /// each costs a link, look-ups and a stream. A client asks the servers of its user's rooms and contacts at once when it starts, and
+  /// most of them have a link. To further ones such a stanza is refused with `tooFast`.
+  public static let newDomainsPerUser = Rate(burst: 100, perSecond: 0.1)
+  /// The users whose pace is remembered before those are forgotten who are back at the whole of it.
+  static let newDomainUsersSwept = 1_024
 
   // Invitations.
   /// The lifetime of an invitation: enough for users who read their mail once a week (XEP-0379 4).

@@ -44,6 +44,7 @@ import Testing
       }
     }
 
+    func hasLink(_ pair: DomainPair) -> Bool { links.withLock { $0[pair] != nil } }
     var pairs: Set<DomainPair> { Set(links.withLock { $0.keys }) }
     func heard(by local: String, _ remote: String) -> [Heard] {
       links.withLock { $0[DomainPair(local: local, remote: remote)] }?.taken() ?? []
@@ -289,6 +290,33 @@ import Testing
     _ = try await stage.say("good day", from: try party("juliet@capulet.example", stage), to: romeo)
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
     _ = try await stage.say("buy", from: late, to: romeo)
+  }
+
+  /// Each costs a link and a stream, and no post counts them.
+  @Test func aUserReachesSoManyNewDomainsByWhatIsNotStored() async throws {
+    let (stage, service) = try stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let hub = stage.parley.hub
+    for number in 0..<Limits.newDomainsPerUser.burst {
+      let address = try BareJID("s\(number).evil.example")
+      #expect(hub.problem(reaching: address, by: romeo) == nil)
+      _ = service.link(DomainPair(local: "localhost", remote: address.domain))
+    }
+    let (first, next) = (try BareJID("s0.evil.example"), try BareJID("next.example"))
+    let refusal = hub.problem(reaching: next, by: romeo)
+    #expect(refusal?.code == "too-many-new-domains" && refusal?.retryAfter == 10)
+    let question = RelayedStanza(
+      name: .iq("get"), from: romeo, fromResource: "r", to: next, toResource: nil, id: "1", extras: [])
+    let posted = await #expect(throws: Problem.self) {
+      try await stage.parley.post(.signal(.stanza(question), to: .user(next, resource: nil)), by: romeo)
+    }
+    #expect(posted?.code == "too-many-new-domains")
+    // Domains with a link cost nothing, and each user has a pace of their own.
+    #expect(hub.problem(reaching: first, by: romeo) == nil)
+    #expect(hub.problem(reaching: next, by: juliet) == nil)
+    stage.clock.set(stage.clock.now.milliseconds + 10_000)
+    #expect(hub.problem(reaching: next, by: romeo) == nil)
+    #expect(hub.problem(reaching: next, by: romeo) != nil)
   }
 
   @Test func aNewAccountWritesToFewNewAddresses() async throws {

@@ -14,6 +14,8 @@ public protocol FederationService: AnyObject, Sendable {
   /// Returns the link that takes what is sent between the domains, made at its first use; `nil` if it is refused, or
   /// there are too many. It may be called on any thread.
   func link(_ pair: DomainPair) -> (any LiveSession)?
+  /// Returns whether there is such a link already; always unless it says otherwise, as where links cost nothing.
+  func hasLink(_ pair: DomainPair) -> Bool
   /// The users elsewhere who may be in rooms here; `open` unless it says otherwise.
   var rooms: RemoteRoomPolicy { get }
   /// Returns whether somebody elsewhere is on a block list that the operators use: then they are heard by those alone
@@ -29,6 +31,7 @@ public protocol FederationService: AnyObject, Sendable {
 }
 
 extension FederationService {
+  public func hasLink(_ pair: DomainPair) -> Bool { true }
   public var forwardsReports: Bool { false }
   public func isAnonymous(_ address: BareJID) -> Bool { false }
 }

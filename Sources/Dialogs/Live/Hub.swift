@@ -51,6 +51,7 @@ public final class Hub: Sendable {
   public let remotePresences = RemotePresences()
   let typing = Typing()
   let bookmarkLists = BookmarkLists()
+  let newDomains = NewDomains()
   let clock: any Clock
 
   init(guests: GuestRegistry, realms: RealmTable, contactGroups: ContactGroupRegistry, clock: any Clock) {

@@ -320,6 +320,9 @@ struct Judge {
     case .outbox(let intent): try outbox(post, intent)
     case .signal(let signal, let target):
       try checkCustom(signal, to: target, from: post.author)
+      if case .user(let address, _) = target, let problem = hub.problem(reaching: address, by: post.author) {
+        throw problem
+      }
       effects.append(.signal(signal, session(of: post), post.author, target))
       settle(post)
     case .confirm(let position):

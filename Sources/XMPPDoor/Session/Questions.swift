@@ -28,8 +28,9 @@ final class Questions: Sendable {
     return await withTaskGroup(of: Stanza?.self) { group in
       group.addTask { [self] in
         await wait(for: id, from: address) {
-          hub.signal(
-            .stanza(request), from: nil, party: asker, to: .user(address.bare, resource: address.resource))
+          hub.problem(reaching: address.bare, by: asker) == nil
+            && hub.signal(
+              .stanza(request), from: nil, party: asker, to: .user(address.bare, resource: address.resource))
         }
       }
       group.addTask {

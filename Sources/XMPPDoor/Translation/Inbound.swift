@@ -198,6 +198,10 @@ enum Inbound {
       }
     }
     session.afterPosts {
+      if let problem = session.parley.hub.problem(reaching: to.bare, by: session.party) {
+        if bounces { turn.fail(problem) }
+        return
+      }
       let taken = session.parley.hub.signal(signal, from: session.handle, party: session.party, to: target)
       if !taken && bounces { turn.fail(StanzaError(.serviceUnavailable)) }
     }
@@ -237,6 +241,9 @@ enum Inbound {
           return turn.fail(error)
         }
         if let to = turn.to, !(to.isBare && to.bare == session.party.address) {
+          if let problem = session.parley.hub.problem(reaching: to.bare, by: session.party) {
+            return turn.fail(problem)
+          }
           if let nick = to.resource, session.isRemote(to.domain) {
             session.roomsElsewhere.sent(isAvailable: type == .available, to: to.bare, nick: nick)
           }
