@@ -20,6 +20,9 @@ package enum DNSLimits {
   static let answersMax = 4_096
   /// The questions under way, each with a socket; the next one fails with `overloaded`.
   package static let questionsMax = 1_024
+  /// The share of them that names of one zone have, their last two labels: whoever has a zone whose name servers do not answer can make
+  /// others ask for any number of names in it. The next one of the zone fails with `overloaded`.
+  static let zoneShare = 8
   /// The datagrams to one question that are no answer to it, after which it is asked over TCP: somebody guesses.
   static let strayDatagramsMax = 16
   /// The name servers that are used; resolv.conf(5) has at most 3.

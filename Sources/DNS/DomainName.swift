@@ -38,6 +38,9 @@ public struct DomainName: Hashable, Sendable {
 
   public var isRoot: Bool { bytes.count == 1 }
 
+  /// The zone of the name: its last two labels, as domains of one zone are mostly one owner's.
+  var zone: DomainName { DomainName(labels: Array(labels.suffix(2))) ?? self }
+
   private var labels: [[UInt8]] {
     var labels: [[UInt8]] = []
     var rest = bytes[...]

@@ -26,6 +26,8 @@ public final class StubResolver: DNSResolver {
   private struct State: Sendable {
     var cache = AnswerCache()
     var underWay: [Question: Task<Result<Answer, LookupFailure>, Never>] = [:]
+    /// The number of questions under way, by zone.
+    var underWayOfZones: [DomainName: Int] = [:]
     var settings: ResolvConf
     var readAt: NIODeadline?
     /// The time at which a server that has not answered is asked in its turn again.
@@ -60,13 +62,17 @@ public final class StubResolver: DNSResolver {
 
   public func lookUp(_ name: DomainName, _ type: RecordType) async throws(LookupFailure) -> Answer {
     let question = Question(name: name, type: type)
+    let zone = name.zone
     enum Way { case known(Answer), asked(Task<Result<Answer, LookupFailure>, Never>), full }
     let way: Way = state.withLock { state in
       if let known = state.cache.answer(to: question, at: timers.now) { return .known(known) }
       if let task = state.underWay[question] { return .asked(task) }
-      guard state.underWay.count < questionsMax else { return .full }
+      guard state.underWay.count < questionsMax,
+        state.underWayOfZones[zone, default: 0] < max(1, questionsMax / DNSLimits.zoneShare)
+      else { return .full }
       let task = Task { await finish(question) }
       state.underWay[question] = task
+      state.underWayOfZones[zone, default: 0] += 1
       return .asked(task)
     }
     switch way {
@@ -81,8 +87,11 @@ public final class StubResolver: DNSResolver {
   private func finish(_ question: Question) async -> Result<Answer, LookupFailure> {
     let result: Result<Answer, LookupFailure>
     do throws(LookupFailure) { result = .success(try await ask(question)) } catch { result = .failure(error) }
+    let zone = question.name.zone
     state.withLock { state in
       state.underWay[question] = nil
+      let left = state.underWayOfZones[zone, default: 0] - 1
+      state.underWayOfZones[zone] = left > 0 ? left : nil
       if case .success(let answer) = result { state.cache.keep(answer, to: question, at: timers.now) }
     }
     return result

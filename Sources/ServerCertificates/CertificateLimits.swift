@@ -42,8 +42,10 @@ package enum CertificateLimits {
   static let rememberedBytesMax = 4_194_304
   /// The targets of a domain whose TLSA records are tried.
   static let targetsMax = 8
-  /// The documents of RFC 7711 that are fetched at once; at the bound a further domain counts as having none.
+  /// The documents of RFC 7711 that are fetched at once, and those of one zone (`DomainZone`), an eighth of them; at a bound a further
+  /// domain counts as having none.
   static let poshAtOnce = 16
+  static let poshPerZoneAtOnce = 2
   /// The time and bytes of one such document, its redirects and references, and the fingerprints that are read.
   static let poshTimeout: Duration = .seconds(5)
   static let poshBytesMax = 16_384

@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import Crypto
 import JSON
@@ -34,6 +35,7 @@ final class POSH: Sendable {
   private struct State {
     var entries: [String: Entry] = [:]
     var underWay = 0
+    var underWayOfZones: [String: Int] = [:]
   }
 
   private let fetch: Fetch
@@ -62,11 +64,14 @@ final class POSH: Sendable {
 
   private func fingerprints(of domain: String) async -> [Fingerprint] {
     let now = clock.now
+    let zone = DomainZone.of(domain)
     let known: [Fingerprint]? = state.withLock { state in
       if let entry = state.entries[domain], entry.until > now { return entry.fingerprints }
       // At the bound the answer is no; a later attempt of the peer finds a free place.
       if state.underWay >= CertificateLimits.poshAtOnce { return [] }
+      if state.underWayOfZones[zone, default: 0] >= CertificateLimits.poshPerZoneAtOnce { return [] }
       state.underWay += 1
+      state.underWayOfZones[zone, default: 0] += 1
       return nil
     }
     if let known { return known }
@@ -76,6 +81,8 @@ final class POSH: Sendable {
       fingerprints: found?.fingerprints ?? [], until: clock.now + (lifetime ?? CertificateLimits.poshAbsence))
     state.withLock { state in
       state.underWay -= 1
+      let left = state.underWayOfZones[zone, default: 0] - 1
+      state.underWayOfZones[zone] = left > 0 ? left : nil
       if state.entries.count >= CertificateLimits.poshDomainsMax {
         state.entries = state.entries.filter { $0.value.until > now }
         if state.entries.count >= CertificateLimits.poshDomainsMax { state.entries = [:] }

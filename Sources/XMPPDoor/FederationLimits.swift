@@ -24,9 +24,19 @@ enum FederationLimits {
   static let pairsPerStreamMax = 32
   /// The bytes that may wait for a domain that reads none; then its stream is closed. What must arrive is in the outbox.
   static let unreadBytesMax = 8 * 1024 * 1024
-  /// The callbacks of dialback that are under way, for all domains and for one; further ones get `resource-constraint`.
+  /// The judgements of servers that are under way, some of which wait for the DNS: each has two questions or more. Others wait in
+  /// turn (`JudgementTurns`).
+  static let judgementsMax = 256
+  /// The same of one address (IPv4) or one network of 64 bits (IPv6): most take a tenth of a second, and name servers that do not answer
+  /// hold them up for ten.
+  static let judgementsPerNetworkMax = 8
+  /// The same of one zone (`DomainZone`), an eighth of all.
+  static let judgementsPerZoneMax = judgementsMax / 8
+  /// The callbacks of dialback that are under way, for all domains and for one, and the share of one zone (`DomainZone`); further ones
+  /// get `resource-constraint`.
   static let callbacksMax = 256
   static let callbacksPerDomainMax = 4
+  static let callbacksZoneShare = 8
 
   /// The time for which dialback alone does not prove a domain that had a valid certificate: certificates are renewed
   /// in that time. It is stored again after a day.
@@ -34,11 +44,17 @@ enum FederationLimits {
   static let certificateNoted: Duration = .seconds(86_400)
 
   // Links.
-  /// The links of the whole server; a quarter of the limit of open files, if that is less. At the bound the one that was idle
-  /// longest closes.
+  /// The links of the whole server; a quarter of the limit of open files, if that is less. At the bound those that were idle
+  /// longest are forgotten. When the last eighth of them is reached, links for which no rows wait become idle, those of the zone with the
+  /// most first (`DomainZone`): their stanzas that are stored nowhere fail.
   static let linksMax = 20_000
-  /// The links that are being opened at once, as a burst of new domains costs look-ups and handshakes; others wait.
+  static let linksSpareShare = 8
+  /// The links that are being opened at once, as a burst of new domains costs look-ups and handshakes; others wait. Half of them are
+  /// for domains with acquaintances here.
   static let openingMax = 64
+  /// The same of the domains of one zone, twice where some have acquaintances here: servers of one owner that do not answer take the
+  /// turns of nobody else, and those of another zone wait for a few of them.
+  static let openingPerZoneMax = 4
   /// The pause before a domain that could not be reached is tried again. It doubles to the maximum, and each pause is
   /// longer or shorter by up to a fifth, so that domains do not come back in step.
   static let retryFirst: TimeAmount = .seconds(5)
@@ -81,7 +97,7 @@ enum FederationLimits {
   /// The stanzas under way between two realms of this process at which rows wait in the outbox; at twice as many the
   /// stream ends, as live stanzas wait nowhere.
   static let loopbackStanzasMax = 1_024
-  /// The idle links that are forgotten together when there are too many, as finding them looks at all.
+  /// The links that are forgotten, or become idle, together when there are too many: finding the zone with the most looks at all zones.
   static let linksRetiredAtOnce = 256
   // Strangers.
   /// The people elsewhere who are remembered as anonymous (XEP-0489); at the bound all are forgotten, and known again with
@@ -119,6 +135,7 @@ struct LinkLimits {
   var links = FederationLimits.linksMax
   var retiredAtOnce = FederationLimits.linksRetiredAtOnce
   var opening = FederationLimits.openingMax
+  var openingPerZone = FederationLimits.openingPerZoneMax
   var drain = FederationLimits.drain
 }
 

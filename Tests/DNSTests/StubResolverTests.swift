@@ -84,6 +84,27 @@ import Testing
     await silent.stop()
   }
 
+  /// Whoever has a zone whose name servers do not answer keeps nobody else from asking.
+  @Test func questionsOfOneZoneAreBounded() async throws {
+    let silent = try await NameServer.start { _ in [] }
+    let resolver = StubResolver(
+      .servers([silent.address]), authenticity: .auto, group: MultiThreadedEventLoopGroup.singleton, timers: timers,
+      questionsMax: 2 * DNSLimits.zoneShare)
+    let asking = (0..<2).map { number in
+      Task { try await resolver.lookUp(name("_xmpp-server._tcp.s\(number).evil.test"), .srv) }
+    }
+    for _ in asking { _ = await silent.asked() }
+    await #expect(throws: LookupFailure.overloaded) { try await resolver.lookUp(name("s2.evil.test"), .aaaa) }
+    let other = Task { try await resolver.lookUp(name("mantua.test"), .aaaa) }
+    _ = await silent.asked()
+    for seconds in [2, 4, 8] as [Int64] {
+      timers.pass(.seconds(seconds))
+      if seconds < 8 { for _ in 0..<3 { _ = await silent.asked() } }
+    }
+    for task in asking + [other] { await #expect(throws: LookupFailure.timedOut) { try await task.value } }
+    await silent.stop()
+  }
+
   @Test func withoutServersNothingIsAnswered() async throws {
     await #expect(throws: LookupFailure.timedOut) { try await resolver([]).lookUp(service, .srv) }
   }

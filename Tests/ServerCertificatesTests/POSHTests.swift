@@ -52,6 +52,32 @@ import XMPPDoor
     }
   }
 
+  /// Subdomains cost nothing, so those of one owner have a share of the requests.
+  @Test(.timeLimit(.minutes(1))) func requestsToOneZoneAreBounded() async {
+    let (asked, ask) = AsyncStream<String>.makeStream()
+    let held = Mutex<[CheckedContinuation<Void, Never>]>([])
+    let posh = POSH(clock: FixedClock()) { url in
+      await withCheckedContinuation { continuation in
+        held.withLock { $0.append(continuation) }
+        ask.yield(url)
+      }
+      return nil
+    }
+    var urls = asked.makeAsyncIterator()
+    let waiting = (0..<CertificateLimits.poshPerZoneAtOnce).map { number in
+      Task { await posh.names([1], for: "\(number).evil.example") }
+    }
+    for _ in waiting { _ = await urls.next() }
+    let more = await posh.names([1], for: "more.evil.example")
+    let count = held.withLock { $0.count }
+    #expect(!more && count == CertificateLimits.poshPerZoneAtOnce)
+    let other = Task { await posh.names([1], for: "mantua.example") }
+    let url = await urls.next()
+    #expect(url == "https://mantua.example/.well-known/posh/xmpp-server.json")
+    for continuation in held.withLock({ $0 }) { continuation.resume() }
+    for task in waiting + [other] { #expect(await !task.value) }
+  }
+
   @Test func aReferenceIsFollowedOnce() async {
     let (second, third) = ("https://host.example/posh.json", "https://third.example/posh.json")
     let once = Web([

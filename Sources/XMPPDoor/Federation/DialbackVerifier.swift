@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import NIOCore
 import XMPP
@@ -10,8 +11,10 @@ final class DialbackVerifier: Sendable {
   private let now: @Sendable () -> NIODeadline
 
   private struct State {
-    /// The callbacks under way, by domain.
+    /// The callbacks under way: all, by domain, and by zone.
+    var count = 0
     var underWay: [String: Int] = [:]
+    var underWayOfZones: [String: Int] = [:]
     /// The verdicts of the last minutes, oldest first: a key is asked about once, however often it is sent.
     var verdicts: [DialbackRequest: (verdict: DialbackVerdict, until: NIODeadline)] = [:]
     var order: [DialbackRequest] = []
@@ -31,13 +34,16 @@ final class DialbackVerifier: Sendable {
     _ request: DialbackRequest, asking ask: (DialbackRequest) async -> DialbackVerdict
   ) async -> DialbackVerdict {
     let domain = request.pair.sender
+    let zone = DomainZone.of(domain)
     let time = now()
     let known: DialbackVerdict? = state.withLock { state in
       if let known = state.verdicts[request], known.until > time { return known.verdict }
-      guard state.underWay.values.reduce(0, +) < callbacksMax,
-        state.underWay[domain, default: 0] < FederationLimits.callbacksPerDomainMax
+      guard state.count < callbacksMax, state.underWay[domain, default: 0] < FederationLimits.callbacksPerDomainMax,
+        state.underWayOfZones[zone, default: 0] < max(1, callbacksMax / FederationLimits.callbacksZoneShare)
       else { return .error(.resourceConstraint) }
+      state.count += 1
       state.underWay[domain, default: 0] += 1
+      state.underWayOfZones[zone, default: 0] += 1
       return nil
     }
     if let known { return known }
@@ -47,7 +53,10 @@ final class DialbackVerifier: Sendable {
     let final = verdict
     state.withLock { state in
       let left = state.underWay[domain, default: 0] - 1
+      let leftOfZone = state.underWayOfZones[zone, default: 0] - 1
+      state.count -= 1
       state.underWay[domain] = left > 0 ? left : nil
+      state.underWayOfZones[zone] = leftOfZone > 0 ? leftOfZone : nil
       if state.order.count >= FederationStreamLimits.verdictsMax { state.verdicts[state.order.removeFirst()] = nil }
       state.order.removeAll { $0 == request }
       state.order.append(request)

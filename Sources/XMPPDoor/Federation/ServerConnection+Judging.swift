@@ -9,16 +9,35 @@ import XMPP
 extension ServerConnection {
   func judge(_ pair: DirectedPair) {
     awaitsJudgement = true
-    let (streams, certificates, target, loop) = (streams, chain.certificates, target, loopContext.loop)
-    let me = NIOLoopBound(self, eventLoop: loop)
-    Task {
-      let found = await streams.judge(certificates, of: pair.sender, at: target)
-      loop.execute { me.value.judged(found.judgement, found.proof, until: found.until, domain: pair.sender) }
+    let (streams, certificates, target) = (streams, chain.certificates, target)
+    find(about: pair.sender) {
+      await streams.judge(certificates, of: pair.sender, at: target)
+    } then: { connection, found in
+      connection.judged(found.judgement, found.proof, until: found.until, domain: pair.sender)
     }
   }
 
+  /// Finds something out about a domain, in its turn if the other server has chosen the domain.
+  private func find<Found: Sendable>(
+    about domain: String, _ body: @escaping @Sendable () async -> Found,
+    then handle: @escaping @Sendable (ServerConnection, Found) -> Void
+  ) {
+    let loop = loopContext.loop
+    let me = NIOLoopBound(self, eventLoop: loop)
+    let judgement: JudgementTurns.Judgement = { end in
+      loop.execute {
+        guard !me.value.isOver else { return end() }
+        Task {
+          let found = await body()
+          end()
+          loop.execute { if !me.value.isOver { handle(me.value, found) } }
+        }
+      }
+    }
+    if domain == asked?.target { judgement {} } else { streams.inTurn(of: network, domain, judgement) }
+  }
+
   private func judged(_ judgement: PeerJudgement, _ proof: PeerProof?, until: Timestamp?, domain: String) {
-    guard !isOver else { return }
     awaitsJudgement = false
     (self.proof, provedUntil) = (proof, until)
     var judgement = judgement
@@ -34,19 +53,15 @@ extension ServerConnection {
   }
 
   func verify(_ request: DialbackRequest) {
-    let (streams, certificates, loop) = (streams, chain.certificates, loopContext.loop)
-    let me = NIOLoopBound(self, eventLoop: loop)
-    Task {
-      let found = await streams.verify(request, certificates)
-      loop.execute {
-        let connection = me.value
-        guard !connection.isOver else { return }
-        connection.verifiedBy = found.proof
-        connection.perform(
-          connection.receiving?.verified(request.pair, found.verdict)
-            ?? connection.initiating?.verified(request.pair, found.verdict) ?? .nothing)
-        connection.flush()
-      }
+    let (streams, certificates) = (streams, chain.certificates)
+    find(about: request.pair.sender) {
+      await streams.verify(request, certificates)
+    } then: { connection, found in
+      connection.verifiedBy = found.proof
+      connection.perform(
+        connection.receiving?.verified(request.pair, found.verdict)
+          ?? connection.initiating?.verified(request.pair, found.verdict) ?? .nothing)
+      connection.flush()
     }
   }
 

@@ -30,6 +30,8 @@ final class ServerConnection: RemoteConnection {
   let target: ServerTarget?
   /// The address of a server that has opened the connection, which is not that of the connection behind a proxy.
   let client: SocketAddress?
+  /// The network of the other server, by which its judgements take turns; `nil` if networks are not told apart.
+  var network: String?
   /// The pair that this server has opened the stream for, or the question's.
   let asked: DirectedPair?
   /// One of the two is there.

@@ -17,6 +17,7 @@ final class ServerListener: Sendable {
   private let channels = Locked<[any Channel]>([])
   /// The streams that are not verified yet (RFC 6120 13.12).
   private let unverified: ConnectionBound
+  private let boundsByNetwork: Bool
   private let memory: MemoryBound
   private let all: OpenConnections
   private let proxies: ProxyProtocol?
@@ -26,6 +27,7 @@ final class ServerListener: Sendable {
     boundsByNetwork: Bool = true, memory: MemoryBound = MemoryBound(), all: OpenConnections = OpenConnections(),
     proxies: ProxyProtocol? = nil
   ) {
+    self.boundsByNetwork = boundsByNetwork
     self.memory = memory
     self.all = all
     self.proxies = proxies
@@ -91,6 +93,7 @@ final class ServerListener: Sendable {
       streams, loopContext: place.loopContext.value,
       .accepted(owner, isDirectTLS: directTLS) { [unverified] in unverified.release(id) },
       peer: client?.description ?? address, client: client)
+    connection.network = boundsByNetwork ? address : nil
     opened.value = connection
     connection.memory = memory.enter(address) { channel.eventLoop.execute { opened.value?.giveMemoryUp() } }
     do {

@@ -43,6 +43,7 @@ final class ServerStreams: FederationStreamOpener {
   private let rules: DomainPolicy
   private let mounted: [MountedLoop]
   private let verifier = DialbackVerifier()
+  private let judgements = JudgementTurns()
   private let incoming = Locked(Incoming())
 
   private struct Incoming {
@@ -133,6 +134,7 @@ final class ServerStreams: FederationStreamOpener {
         peer: dialed.channel.remoteAddress?.description ?? dialed.target.name)
       let (opened, loop) = (NIOLoopBound(connection, eventLoop: mounted.loop), mounted.loop)
       let network = dialed.channel.remoteAddress.map { ClientAddress.network($0) } ?? dialed.target.name
+      connection.network = network
       connection.memory = memory.enter(network) { loop.execute { opened.value.giveMemoryUp() } }
       do {
         let options = dialed.channel.syncOptions
@@ -151,6 +153,14 @@ final class ServerStreams: FederationStreamOpener {
   func forgetNames() { dialing.forget() }
 
   // MARK: Judging
+
+  /// Runs a judgement of a domain in its turn (`JudgementTurns`), which lasts until it calls `end`.
+  ///
+  /// - Parameter network: The network that the stream comes from; `nil` if networks are not told apart.
+  func inTurn(of network: String?, _ domain: String, _ judgement: @escaping JudgementTurns.Judgement) {
+    // A domain with acquaintances here is not bound with its zone.
+    judgements.run(of: network, door.parley.isKnown(domain: domain) ? domain : DomainZone.of(domain), judgement)
+  }
 
   /// Returns what the certificates of a stream are good for, and how that was found out.
   ///

@@ -78,6 +78,34 @@ import XMPP
     #expect(await verifier.verify(request("more")) { _ in .valid } == .valid)
   }
 
+  /// Subdomains cost nothing, so those of one owner have a share.
+  @Test func callbacksToOneZoneAreBounded() async {
+    let verifier = DialbackVerifier(callbacksMax: 2 * FederationLimits.callbacksZoneShare)
+    let waiting = Locked<[CheckedContinuation<Void, Never>]>([])
+    let (begun, begin) = AsyncStream<Void>.makeStream()
+    await withTaskGroup(of: DialbackVerdict.self) { group in
+      for number in 0..<2 {
+        group.addTask {
+          await verifier.verify(request("key", of: "\(number).evil.example")) { _ in
+            await withCheckedContinuation { continuation in
+              waiting.withLock { $0.append(continuation) }
+              begin.yield()
+            }
+            return .valid
+          }
+        }
+      }
+      var started = begun.makeAsyncIterator()
+      for _ in 0..<2 { await started.next() }
+      let more = request("key", of: "2.evil.example")
+      #expect(await verifier.verify(more) { _ in .valid } == .error(.resourceConstraint))
+      #expect(await verifier.verify(request("key", of: "mantua.example")) { _ in .valid } == .valid)
+      for continuation in waiting.withLock({ $0 }) { continuation.resume() }
+      for await verdict in group { #expect(verdict == .valid) }
+    }
+    #expect(await verifier.verify(request("key", of: "2.evil.example")) { _ in .valid } == .valid)
+  }
+
   /// All domains together: whoever has many cannot make this server call without end.
   @Test func callbacksToAllDomainsAreBounded() async {
     let verifier = DialbackVerifier(callbacksMax: 3)

@@ -1,0 +1,64 @@
+import Dialogs
+import Synchronization
+
+/// The order in which servers that open streams are judged: their certificates, and their dialback keys. Theory:
+///
+/// Each judgement asks the DNS about a domain that the other side chooses, and may call back. So the networks that streams come from
+/// take turns, each with few judgements under way, and so do the zones of the domains (`DomainZone`), as one owner has as many networks
+/// of IPv6 as subdomains. What waits belongs to streams, whose pairs of domains are bounded, and whose ends make it void.
+final class JudgementTurns: Sendable {
+  /// A judgement, which calls `end` once, from any thread.
+  typealias Judgement = @Sendable (_ end: @escaping @Sendable () -> Void) -> Void
+
+  private struct Job: Sendable {
+    let zone: String
+    let begin: @Sendable () -> Void
+  }
+
+  private struct State {
+    var networks: Turns<String, Job>
+    var zones: Turns<String, Job>
+
+    /// Begins what may begin: first in the turn of its network, then in that of its zone.
+    mutating func next() -> [Job] {
+      while let next = networks.next() { zones.add(next.job, of: next.job.zone) }
+      var begun: [Job] = []
+      while let next = zones.next() { begun.append(next.job) }
+      return begun
+    }
+  }
+
+  private let state: Mutex<State>
+
+  init(
+    max: Int = FederationLimits.judgementsMax, perNetworkMax: Int = FederationLimits.judgementsPerNetworkMax,
+    perZoneMax: Int = FederationLimits.judgementsPerZoneMax
+  ) {
+    state = Mutex(
+      State(
+        networks: Turns(max: .max, perOwnerMax: perNetworkMax), zones: Turns(max: max, perOwnerMax: perZoneMax)))
+  }
+
+  /// Runs a judgement in its turn, which lasts until it calls `end`.
+  ///
+  /// - Parameters:
+  ///   - network: The network that the stream comes from; `nil` if networks are not told apart.
+  ///   - zone: The zone of the domain that is judged, or the domain itself where somebody here has acquaintances.
+  func run(of network: String?, _ zone: String, _ judgement: @escaping Judgement) {
+    let begin: @Sendable () -> Void = { [self] in judgement { [self] in end(network, zone) } }
+    let begun = state.withLock { state in
+      state.networks.add(Job(zone: zone, begin: begin), of: network)
+      return state.next()
+    }
+    for job in begun { job.begin() }
+  }
+
+  private func end(_ network: String?, _ zone: String) {
+    let begun = state.withLock { state in
+      state.networks.end(network)
+      state.zones.end(zone)
+      return state.next()
+    }
+    for job in begun { job.begin() }
+  }
+}

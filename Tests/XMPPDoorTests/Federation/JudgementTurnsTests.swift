@@ -1,0 +1,43 @@
+import Testing
+
+@testable import XMPPDoor
+
+@Suite struct JudgementTurnsTests {
+  /// The judgements that have begun and not ended.
+  private final class Court: Sendable {
+    let turns = JudgementTurns(max: 4, perNetworkMax: 2, perZoneMax: 3)
+    private let underWay = Locked<[(name: String, end: @Sendable () -> Void)]>([])
+
+    var names: [String] { underWay.withLock { $0.map(\.name) } }
+
+    func judge(_ name: String, of network: String?, _ zone: String) {
+      turns.run(of: network, zone) { [self] end in underWay.withLock { $0.append((name, end)) } }
+    }
+
+    func end(_ name: String) {
+      let end = underWay.withLock { underWay in
+        underWay.firstIndex { $0.name == name }.map { underWay.remove(at: $0).end }
+      }
+      end?()
+    }
+  }
+
+  @Test func networksAndZonesHaveFewAtOnceAndTakeTurns() {
+    let court = Court()
+    for number in 0..<3 { court.judge("a\(number)", of: "192.0.2.1", "evil.example") }
+    #expect(court.names == ["a0", "a1"])
+    // Another network has one more of the zone; then the zone has all that it may have.
+    for number in 0..<2 { court.judge("b\(number)", of: "192.0.2.2", "evil.example") }
+    #expect(court.names == ["a0", "a1", "b0"])
+    court.judge("c0", of: "192.0.2.3", "mantua.example")
+    #expect(court.names == ["a0", "a1", "b0", "c0"])
+    court.judge("d0", of: "192.0.2.4", "padua.example")
+    // The next place is the other zone's, although the first one came before it.
+    court.end("c0")
+    #expect(court.names == ["a0", "a1", "b0", "d0"])
+    for name in ["a0", "d0"] { court.end(name) }
+    #expect(court.names == ["a1", "b0", "b1"])
+    court.end("b0")
+    #expect(court.names == ["a1", "b1", "a2"])
+  }
+}
