@@ -39,6 +39,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   private struct State {
     var links: [DomainPair: FederationLink] = [:]
     var turns: OpeningTurns<FederationLink>
+    var spare = SpareLinks<FederationLink>()
     /// The number of the loop of the next link.
     var next = 0
   }
@@ -51,7 +52,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     limits: LinkLimits = LinkLimits()
   ) {
     self.limits = limits
-    state = Mutex(State(turns: OpeningTurns(max: limits.opening)))
+    state = Mutex(State(turns: OpeningTurns(max: limits.opening, perZoneMax: limits.openingPerZone)))
     door = listener.door
     self.options = options
     self.policy = policy
@@ -163,6 +164,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   public var forwardsReports: Bool { options.forwardsReports }
 
   public func link(_ pair: DomainPair) -> (any LiveSession)? { link(of: pair) }
+  public func hasLink(_ pair: DomainPair) -> Bool { existing(pair) != nil }
 
   /// Returns the link of a pair, made if there is none; `nil` if it is refused, or there are too many.
   ///
@@ -174,25 +176,43 @@ public final class Federation: FederationService, FederationStreamOwner {
     guard let home = homes[pair.local], pair.local != pair.remote, policy.admits(pair.remote),
       let remote = BareJID(parsing: pair.remote), remote.local == nil, let local = BareJID(parsing: pair.local)
     else { return nil }
-    return state.withLock { state in
-      if let link = state.links[pair] { return link }
-      if state.links.count >= limits.links { retire(&state) }
-      guard state.links.count < limits.links else { return nil }
+    let (found, yielding) = state.withLock { state -> (FederationLink?, [FederationLink]) in
+      if let link = state.links[pair] { return (link, []) }
+      let yielding = makeRoom(&state)
+      guard state.links.count < limits.links else { return (nil, yielding) }
       let place = mounted.first { $0.loop === loop } ?? mounted[state.next % mounted.count]
       state.next += 1
       let link = FederationLink(
         pair, (local, remote), home: home, door: door, on: place, failures: failures, self)
       state.links[pair] = link
-      return link
+      return (link, yielding)
     }
+    for link in yielding { link.lane.run { link.driver.handle(.yield) } }
+    return found
   }
 
-  /// Forgets the links that have been idle longest.
-  private func retire(_ state: inout State) {
-    let idle = state.links.values.compactMap { link in link.idleSince.map { (link, $0) } }
-    for (link, _) in idle.sorted(by: { $0.1 < $1.1 }).prefix(limits.retiredAtOnce) {
-      state.links[link.pair] = nil
-      link.retire()
+  /// Forgets the links that have been idle longest, if there are too many. Returns those that are to become idle: they are asked before
+  /// there are too many, as each answers on its loop, and some hundreds at a time, as finding them looks at all zones.
+  private func makeRoom(_ state: inout State) -> [FederationLink] {
+    let count = state.links.count
+    if count >= limits.links {
+      for _ in 0..<limits.retiredAtOnce {
+        guard let link = state.spare.takeIdle() else { break }
+        state.links[link.pair] = nil
+        link.retire()
+      }
+    }
+    guard count >= limits.links - limits.links / FederationLimits.linksSpareShare,
+      state.spare.idleCount < limits.retiredAtOnce
+    else { return [] }
+    return state.spare.takeWaiting(limits.retiredAtOnce)
+  }
+
+  /// Notes the use that a link is of from now on.
+  func note(_ link: FederationLink, _ use: LinkUse) {
+    let zone = DomainZone.of(link.pair.remote)
+    state.withLock { state in
+      if state.links[link.pair] === link { state.spare.note(link, of: zone, use) }
     }
   }
 
@@ -205,7 +225,10 @@ public final class Federation: FederationService, FederationStreamOwner {
   // MARK: Turns to open a stream
 
   func queue(_ link: FederationLink) {
-    if state.withLock({ $0.turns.request(link) }) { link.lane.run { link.driver.handle(.turn) } }
+    let domain = link.pair.remote
+    let (zone, isKnown) = (DomainZone.of(domain), isServed(domain) || door.parley.isKnown(domain: domain))
+    let isGranted = state.withLock { $0.turns.request(link, of: zone, isKnown: isKnown) }
+    if isGranted { link.lane.run { link.driver.handle(.turn) } }
   }
 
   /// Ends the turn of a link, or its waiting for one.

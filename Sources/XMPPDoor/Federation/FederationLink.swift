@@ -20,8 +20,8 @@ final class FederationLink: RemoteLink {
   private let box: NIOLoopBoundBox<LinkDriver?>
   /// The attempts that had failed before the server was restarted.
   private let failures: Int
-  /// The time since which the link is idle, in nanoseconds; 0 while it is not.
-  private let idle = Atomic<UInt64>(0)
+  /// The use that the link is of, as `LinkUse`.
+  private let use = Atomic<UInt8>(LinkUse.busy.rawValue)
   private let retired = Atomic<Bool>(false)
   private let admitted = Atomic<Bool>(true)
 
@@ -69,18 +69,9 @@ final class FederationLink: RemoteLink {
 
   // MARK: Being forgotten
 
-  /// The time since which the link is idle; `nil` while it is not.
-  var idleSince: UInt64? {
-    let since = idle.load(ordering: .relaxed)
-    return since == 0 ? nil : since
-  }
-
-  func setIdle(_ isIdle: Bool) {
-    if !isIdle {
-      idle.store(0, ordering: .relaxed)
-    } else if idleSince == nil {
-      idle.store(max(1, NIODeadline.now().uptimeNanoseconds), ordering: .relaxed)
-    }
+  /// Notes the use that the link is of. It is called for each event, and most change nothing.
+  func note(_ use: LinkUse) {
+    if self.use.exchange(use.rawValue, ordering: .relaxed) != use.rawValue { federation.note(self, use) }
   }
 
   /// Whether the link is forgotten: deliveries that still come are for the next one of its pair.

@@ -267,6 +267,7 @@ final class LinkDriver {
   func closed(_ handle: FederationStreamHandle, isLost: Bool) {
     streams.removeAll { $0 === handle }
     if stream?.handle === handle { ended(isLost ? .lost : .closed) }
+    noteUse()
     stopOn()
   }
 
@@ -378,7 +379,13 @@ final class LinkDriver {
 
   /// Whether the link can be forgotten: it has no stream, and nothing to send.
   var isIdle: Bool {
-    machine.phase == .idle && streams.isEmpty && queue.isEmpty && !machine.hasRows && work?.residents.isEmpty != false
+    machine.phase == .idle && queue.isEmpty && !machine.hasRows && isWithoutStreams
+  }
+
+  private var isWithoutStreams: Bool { streams.isEmpty && work?.residents.isEmpty != false }
+
+  private func noteUse() {
+    link.note(isIdle ? .idle : machine.canYield && isWithoutStreams ? .waiting : .busy)
   }
 
   /// Whether what is in the log may be written for residents. Without a stream the first of it opens one; what follows
@@ -389,7 +396,7 @@ final class LinkDriver {
 
   func handle(_ event: LinkMachine.Event) {
     for action in machine.handle(event, at: .now(), random: .random(in: 0...1)) { perform(action) }
-    link.setIdle(isIdle)
+    noteUse()
     schedule()
   }
 

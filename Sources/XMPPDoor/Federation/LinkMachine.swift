@@ -5,6 +5,8 @@
 //
 //     idle    -owed, live-> queued       a turn is asked for: few streams are opened at once
 //     queued  -turn-> opening            DNS, TCP, TLS, negotiation, proof of identity
+//     queued  -live stanzas fail-> idle  if no rows wait and no stream was lost: nothing is left to open one for
+//     queued, resting -yield-> idle      the same, since there are too many links
 //     opening -opened-> open
 //     opening -failed-> resting          the ladder: 5 s, 10, 20, ... 10 min, a fifth more or less
 //     open    -closed-> queued           if rows wait; resting if this happens again and again; otherwise idle
@@ -65,6 +67,8 @@ struct LinkMachine: Equatable, Sendable {
     case ended
     /// The operator refuses the domain; the rows that wait are returned by whoever tells so.
     case denied
+    /// There are too many links: this one makes room if it can (`canYield`).
+    case yield
     /// The other server has said that it goes (RFC 6120 4.9.3.20 `system-shutdown`, 4.9.3.5 `host-gone`).
     case left
     /// The other domain has opened a stream: its server is there.
@@ -140,6 +144,15 @@ struct LinkMachine: Equatable, Sendable {
 
   var isOpen: Bool { if case .open = phase { true } else { false } }
 
+  /// Whether the link waits for a stream that nothing needs but live stanzas, or rests without any. What it forgets by making room is
+  /// the length of its next pause.
+  var canYield: Bool {
+    switch phase {
+    case .queued, .resting: !hasRows && !asksAnew
+    case .idle, .opening, .open, .stopped: false
+    }
+  }
+
   /// The failure with which something live is refused at once; `nil` if it is sent, or waits for a stream.
   var refusal: OpenFailure? {
     switch phase {
@@ -197,6 +210,7 @@ struct LinkMachine: Equatable, Sendable {
       let actions: [Action] = phase == .queued ? [.withdraw] : []
       (phase, hasRows, liveUntil, triedSince, asksAnew) = (.idle, false, nil, nil, false)
       return actions
+    case .yield: return canYield ? yielded(Self.crowded) : []
     case .left:
       defer { isAbsent = true }
       return isAbsent ? [] : [.absent]
@@ -232,6 +246,15 @@ struct LinkMachine: Equatable, Sendable {
     let actions: [Action] =
       (phase == .queued ? [.withdraw] : []) + (liveUntil == nil ? [] : [.refuse(Self.stopping)])
     (phase, liveUntil) = (.stopped, nil)
+    return actions
+  }
+
+  /// Ends the waiting for a stream, and what waits live. A stream that nobody has tried for is not missed.
+  private mutating func yielded(_ failure: OpenFailure) -> [Action] {
+    // The place is given up first, as whoever reads the refusal may queue anew.
+    let actions: [Action] = (phase == .queued ? [.withdraw] : []) + (liveUntil == nil ? [] : [.refuse(failure)])
+    (phase, liveUntil) = (.idle, nil)
+    if failures == 0 { triedSince = nil }
     return actions
   }
 
@@ -292,8 +315,12 @@ struct LinkMachine: Equatable, Sendable {
   private mutating func tick(at now: NIODeadline) -> [Action] {
     var actions: [Action] = []
     if let until = liveUntil, until <= now {
-      liveUntil = nil
-      actions.append(.refuse(Self.unanswered))
+      if phase == .queued, canYield {
+        actions += yielded(Self.unanswered)
+      } else {
+        liveUntil = nil
+        actions.append(.refuse(Self.unanswered))
+      }
     }
     if let triedSince, !isAbsent, triedSince + absence <= now {
       (isAbsent, asksAnew) = (true, false)
@@ -310,5 +337,6 @@ struct LinkMachine: Equatable, Sendable {
   }
 
   private static let stopping = OpenFailure(isFinal: false, reason: "this server is being stopped")
+  private static let crowded = OpenFailure(isFinal: false, reason: "there are too many links")
   private static let unanswered = OpenFailure(isFinal: false, reason: "it does not answer")
 }

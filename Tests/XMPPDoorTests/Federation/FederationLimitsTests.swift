@@ -49,16 +49,90 @@ import XMPP
 
   @Test func soManyLinksOpenAtOnceAndTheOthersWaitInOrder() {
     let links = (0..<5).map { _ in Opener() }
-    var turns = OpeningTurns<Opener>(max: 2)
-    let granted = links.map { turns.request($0) }
+    var turns = OpeningTurns<Opener>(max: 4, perZoneMax: 4)
+    let granted = links.map { turns.request($0, of: "a.example", isKnown: false) }
     #expect(granted == [true, true, false, false, false])
     // One that gives up while it waits is passed over; its turn is nobody's.
     let next = [2, 0, 0, 3, 1, 4].map { ended in
       turns.end(links[ended]).flatMap { next in links.firstIndex { $0 === next } }
     }
     #expect(next == [nil, 3, nil, 4, nil, nil])
-    let later = links.prefix(3).map { turns.request($0) }
+    let later = links.prefix(3).map { turns.request($0, of: "a.example", isKnown: false) }
     #expect(later == [true, true, false])
+  }
+
+  /// Whoever has many domains whose servers do not answer takes a few turns, and the next ones are those of other zones and of domains
+  /// that are known here.
+  @Test func aZoneTakesFewOfTheTurns() {
+    let (evil, other, known) = ((0..<100).map { _ in Opener() }, [Opener(), Opener()], [Opener(), Opener()])
+    var turns = OpeningTurns<Opener>(max: 8, perZoneMax: 2)
+    let granted = evil.filter { turns.request($0, of: "evil.example", isKnown: false) }
+    #expect(granted.count == 2)
+    let others = other.map { turns.request($0, of: "mantua.example", isKnown: false) }
+    #expect(others == [true, true])
+    // All turns of domains that nobody here knows are taken.
+    let next = Opener()
+    let isGranted = turns.request(next, of: "padua.example", isKnown: false)
+    let knownGranted = known.map { turns.request($0, of: "evil.example", isKnown: true) }
+    #expect(!isGranted && knownGranted == [true, true])
+    // The zone that came later is served before the rest of the first one.
+    let served = turns.end(evil[0])
+    #expect(served === next)
+    // One whose waiting has ended is passed over.
+    let withdrawn = turns.end(evil[2])
+    let following = turns.end(evil[1])
+    #expect(withdrawn == nil && following === evil[3])
+  }
+
+  @Test func linksOfTheZoneWithMostMakeRoom() {
+    let (evil, other) = ((0..<5).map { _ in Opener() }, [Opener(), Opener(), Opener()])
+    var spare = SpareLinks<Opener>()
+    for link in evil { spare.note(link, of: "evil.example", .waiting) }
+    for link in other { spare.note(link, of: "mantua.example", .waiting) }
+    // One that opens its stream makes no room.
+    spare.note(evil[0], of: "evil.example", .busy)
+    let taken = spare.takeWaiting(3)
+    let (isOfEvil, isBusy) = (
+      taken.allSatisfy { link in evil.contains { $0 === link } }, taken.contains { $0 === evil[0] }
+    )
+    #expect(taken.count == 3 && isOfEvil && !isBusy)
+    let rest = spare.takeWaiting(9)
+    #expect(rest.count == 4)
+    spare.note(other[1], of: "mantua.example", .idle)
+    spare.note(other[0], of: "mantua.example", .idle)
+    spare.note(other[2], of: "mantua.example", .idle)
+    spare.note(other[0], of: "mantua.example", .busy)
+    #expect(spare.idleCount == 2)
+    let (first, second, third) = (spare.takeIdle(), spare.takeIdle(), spare.takeIdle())
+    #expect(first === other[1] && second === other[2] && third == nil)
+  }
+
+  /// Links that only wait for a stream make room, and the stanzas fail that wait with them; one with rows stays.
+  @Test func linksWithoutRowsMakeRoom() async throws {
+    var limits = LinkLimits()
+    // Nobody's turn to open a stream comes.
+    (limits.links, limits.openingPerZone, limits.retiredAtOnce) = (3, 0, 2)
+    let scripted = try await ScriptedFederation(limits: limits)
+    let romeo = try await scripted.user("romeo")
+    let federation = scripted.federation
+    let busy = try scripted.link("busy.example")
+    await busy.ask { $0.handle(.owed) }
+    let waiting = try ["a.evil.example", "b.evil.example"].map { try scripted.link($0) }
+    for link in waiting {
+      await link.ask { driver in
+        let probe = RelayedStanza(
+          name: .presence("probe"), from: romeo, fromResource: nil, to: link.party.address, toResource: nil, id: nil,
+          extras: [])
+        driver.send(.stanza(probe))
+      }
+      #expect(await link.ask { $0.machine.phase } == .queued)
+    }
+    // All links are in use: those that wait are asked for room.
+    #expect(federation.link(of: DomainPair(local: "localhost", remote: "mantua.example")) == nil)
+    for link in waiting { #expect(await link.ask { $0.machine.phase == .idle && $0.queue.isEmpty }) }
+    #expect(federation.link(of: DomainPair(local: "localhost", remote: "mantua.example")) != nil)
+    #expect(waiting.allSatisfy(\.isRetired) && !busy.isRetired)
+    try await scripted.end()
   }
 
   @Test func aLinkThatWasIdleLongestMakesRoom() async throws {
@@ -78,8 +152,8 @@ import XMPP
     // All are in use: the next domain gets none, and those that exist are found.
     #expect(link("d.example") == nil)
     #expect(link("a.example") === links[0])
-    links[1].setIdle(true)
-    links[0].setIdle(true)
+    links[1].note(.idle)
+    links[0].note(.idle)
     #expect(link("d.example") != nil)
     #expect(links.map(\.isRetired) == [false, true, false])
     // The one that was forgotten is made anew when somebody uses it again.

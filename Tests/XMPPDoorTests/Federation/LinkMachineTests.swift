@@ -33,7 +33,7 @@ import XMPP
   private static let events: [(name: String, event: Machine.Event)] = [
     ("owed", .owed), ("live", .live), ("turn", .turn), ("opened", .opened), ("failed", .failed(soft)),
     ("final", .failed(final)), ("closed", .closed), ("lost", .lost), ("ended", .ended), ("denied", .denied),
-    ("theirs", .theirs), ("retry", .retry), ("used", .used),
+    ("theirs", .theirs), ("retry", .retry), ("used", .used), ("yield", .yield),
     ("settled", .settled), ("tick", .tick), ("stop", .stop),
   ]
 
@@ -81,6 +81,7 @@ import XMPP
       "final retry": (.idle, []),
       "final denied": (.idle, []),
       "final stop": (.stopped, []),
+      "final yield": (.idle, []),
       "stopped live": (.stopped, [.refuse(stopping)]),
     ]
   }()
@@ -143,6 +144,35 @@ import XMPP
     // Without rows there is nothing to try for.
     let rested = machine.handle(.tick, at: Self.start + .seconds(36), random: 0.5)
     #expect(rested == [] && machine.phase == .idle)
+  }
+
+  /// What nobody needs any more takes no turn from others.
+  @Test func aLinkInTheQueueWithNothingLeftToSendLeavesIt() {
+    var machine = Self.machine(.live)
+    let due = machine.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
+    #expect(due == [.withdraw, .refuse(Self.soft)] && machine.phase == .idle)
+    // Nothing was tried, so nobody is missed.
+    #expect(machine.deadline == nil)
+    var withRows = Self.machine(.live, .owed)
+    let failed = withRows.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
+    #expect(failed == [.refuse(Self.soft)] && withRows.phase == .queued)
+    // After a stream that was lost, those of the domain are asked for again.
+    var lost = Self.machine(.live, .turn, .opened, .lost, .live)
+    let unanswered = lost.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
+    #expect(unanswered == [.refuse(Self.soft)] && lost.phase == .queued)
+  }
+
+  @Test func aLinkWithoutRowsMakesRoom() {
+    let crowded = OpenFailure(isFinal: false, reason: "there are too many links")
+    var queued = Self.machine(.live)
+    let yielded = queued.handle(.yield, at: Self.start, random: 0.5)
+    #expect(yielded == [.withdraw, .refuse(crowded)] && queued.phase == .idle && queued.deadline == nil)
+    var resting = Self.machine(.live, .turn, .failed(Self.soft))
+    let rested = resting.handle(.yield, at: Self.start, random: 0.5)
+    #expect(rested == [] && resting.phase == .idle)
+    var opening = Self.machine(.live, .turn)
+    let ignored = opening.handle(.yield, at: Self.start, random: 0.5)
+    #expect(ignored == [] && opening.phase == .opening)
   }
 
   @Test func peopleAreOfflineAfterFiveMinutesOfTryingAndBackWithAStream() {
