@@ -1,9 +1,9 @@
 import Dialogs
 import Synchronization
 
-/// The order in which servers that open streams are judged: their certificates, and their dialback keys. Theory:
+/// The order in which servers that open streams are judged: their certificates for the domains that they name. Theory:
 ///
-/// Each judgement asks the DNS about a domain that the other side chooses, and may call back. So the networks that streams come from
+/// Each judgement asks the DNS about a domain that the other side chooses. So the networks that streams come from
 /// take turns, each with few judgements under way, and so do the zones of the domains (`DomainZone`), as one owner has as many networks
 /// of IPv6 as subdomains. What waits belongs to streams, whose pairs of domains are bounded, and whose ends make it void.
 final class JudgementTurns: Sendable {

@@ -10,16 +10,20 @@ extension ServerConnection {
   func judge(_ pair: DirectedPair) {
     awaitsJudgement = true
     let (streams, certificates, target) = (streams, chain.certificates, target)
-    find(about: pair.sender) {
-      await streams.judge(certificates, of: pair.sender, at: target)
+    find(about: pair.sender) { end in
+      let found = await streams.judge(certificates, of: pair.sender, at: target)
+      end()
+      return found
     } then: { connection, found in
       connection.judged(found.judgement, found.proof, until: found.until, domain: pair.sender)
     }
   }
 
   /// Finds something out about a domain, in its turn if the other server has chosen the domain.
+  ///
+  /// - Parameter body: Calls its argument once when it needs the turn no longer.
   private func find<Found: Sendable>(
-    about domain: String, _ body: @escaping @Sendable () async -> Found,
+    about domain: String, _ body: @escaping @Sendable (_ end: @escaping @Sendable () -> Void) async -> Found,
     then handle: @escaping @Sendable (ServerConnection, Found) -> Void
   ) {
     let loop = loopContext.loop
@@ -28,8 +32,7 @@ extension ServerConnection {
       loop.execute {
         guard !me.value.isOver else { return end() }
         Task {
-          let found = await body()
-          end()
+          let found = await body(end)
           loop.execute { if !me.value.isOver { handle(me.value, found) } }
         }
       }
@@ -54,8 +57,8 @@ extension ServerConnection {
 
   func verify(_ request: DialbackRequest) {
     let (streams, certificates) = (streams, chain.certificates)
-    find(about: request.pair.sender) {
-      await streams.verify(request, certificates)
+    find(about: request.pair.sender) { end in
+      await streams.verify(request, certificates, judged: end)
     } then: { connection, found in
       connection.verifiedBy = found.proof
       connection.perform(

@@ -202,8 +202,13 @@ final class ServerStreams: FederationStreamOpener {
 
   /// Verifies a dialback key: by the certificates of the stream on which it came (XEP-0344 2.4), otherwise by calling
   /// back, where that is believed.
-  func verify(_ request: DialbackRequest, _ chain: [[UInt8]]) async -> (verdict: DialbackVerdict, proof: PeerProof?) {
-    let found = await verified(request, chain)
+  ///
+  /// - Parameter judged: Is called once when the certificates are judged: nobody waits for a callback, during which the other server
+  ///   may judge this one.
+  func verify(
+    _ request: DialbackRequest, _ chain: [[UInt8]], judged: @Sendable () -> Void
+  ) async -> (verdict: DialbackVerdict, proof: PeerProof?) {
+    let found = await verified(request, chain, judged)
     switch found.verdict {
     case .valid: door.parley.metrics.dialback.add(.valid)
     case .invalid: door.parley.metrics.dialback.add(.invalid)
@@ -213,9 +218,10 @@ final class ServerStreams: FederationStreamOpener {
   }
 
   private func verified(
-    _ request: DialbackRequest, _ chain: [[UInt8]]
+    _ request: DialbackRequest, _ chain: [[UInt8]], _ judged: @Sendable () -> Void
   ) async -> (verdict: DialbackVerdict, proof: PeerProof?) {
     let (judgement, proof, _) = await judge(chain, of: request.pair.sender, at: nil)
+    judged()
     switch judgement {
     case .certified: return (.valid, proof)
     case .denied: return (.error(.policyViolation), nil)
