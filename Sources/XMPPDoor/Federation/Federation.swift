@@ -228,13 +228,16 @@ public final class Federation: FederationService, FederationStreamOwner {
     let domain = link.pair.remote
     let (zone, isKnown) = (DomainZone.of(domain), isServed(domain) || door.parley.isKnown(domain: domain))
     let isGranted = state.withLock { $0.turns.request(link, of: zone, isKnown: isKnown) }
-    if isGranted { link.lane.run { link.driver.handle(.turn) } }
+    if isGranted { link.lane.run { link.driver.turnCame() } }
   }
 
   /// Ends the turn of a link, or its waiting for one.
   func endTurn(of link: FederationLink) {
-    if let next = state.withLock({ $0.turns.end(link) }) { next.lane.run { next.driver.handle(.turn) } }
+    if let next = state.withLock({ $0.turns.end(link) }) { next.lane.run { next.driver.turnCame() } }
   }
+
+  /// Returns whether it is a link's turn to open a stream.
+  func isTurn(of link: FederationLink) -> Bool { state.withLock { $0.turns.isTurn(of: link) } }
 
   func open(_ link: FederationLink) {
     open(link.pair, on: link.mounted, for: self) { failure in link.lane.run { link.driver.failed(failure) } }

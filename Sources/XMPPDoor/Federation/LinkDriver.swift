@@ -289,10 +289,16 @@ final class LinkDriver {
       StanzaError(.remoteServerTimeout, "The stream to \(pair.remote) has ended."))
   }
 
+  /// Opens a stream, unless the turn has been given back before the notice of it came.
+  func turnCame() {
+    if link.federation.isTurn(of: link) { handle(.turn) }
+  }
+
   func failed(_ failure: OpenFailure) {
     metrics.federationConnects.add(.failed)
     openingSince = nil
-    link.federation.endTurn(of: link)
+    // A link that waits for its next turn gave back that of this attempt when the other server opened a stream.
+    if machine.phase != .queued { link.federation.endTurn(of: link) }
     handle(.failed(failure))
   }
 

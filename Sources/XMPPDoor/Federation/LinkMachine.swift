@@ -87,7 +87,7 @@ struct LinkMachine: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     /// Asks for a turn to open a stream.
     case queue
-    /// Gives up the turn that was asked for.
+    /// Gives up the turn, or the waiting for it.
     case withdraw
     case open
     /// Writes what waits.
@@ -194,7 +194,8 @@ struct LinkMachine: Equatable, Sendable {
       if liveUntil == nil { liveUntil = now + FederationLimits.waitingTime }
       return phase == .idle ? queue(at: now) : []
     case .turn:
-      guard phase == .queued else { return [.withdraw] }
+      // A second notice of the turn that the link has already.
+      guard phase == .queued else { return [] }
       phase = .opening
       return [.open]
     case .opened: return opened(at: now)
@@ -207,7 +208,8 @@ struct LinkMachine: Equatable, Sendable {
       guard isOpen else { return [] }
       return isStopping ? stopped() : awake(at: now)
     case .denied:
-      let actions: [Action] = phase == .queued ? [.withdraw] : []
+      // A stream that is opened all the same is not the link's any more, so nothing else gives the turn back.
+      let actions: [Action] = phase == .queued || phase == .opening ? [.withdraw] : []
       (phase, hasRows, liveUntil, triedSince, asksAnew) = (.idle, false, nil, nil, false)
       return actions
     case .yield: return canYield ? yielded(Self.crowded) : []

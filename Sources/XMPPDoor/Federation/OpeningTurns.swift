@@ -38,6 +38,9 @@ struct OpeningTurns<Link: AnyObject> {
     return next(isKnown: isKnown) === link
   }
 
+  /// Returns whether it is a link's turn.
+  func isTurn(of link: Link) -> Bool { places[ObjectIdentifier(link)].map { $0.number == nil } ?? false }
+
   /// Ends the turn of a link, or its waiting for one. Returns the link whose turn it is now.
   mutating func end(_ link: Link) -> Link? {
     guard let place = places.removeValue(forKey: ObjectIdentifier(link)) else { return nil }

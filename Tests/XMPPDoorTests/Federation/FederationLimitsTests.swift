@@ -78,10 +78,27 @@ import XMPP
     // The zone that came later is served before the rest of the first one.
     let served = turns.end(evil[0])
     #expect(served === next)
+    let (isTurn, isOver) = (turns.isTurn(of: next), turns.isTurn(of: evil[0]))
+    #expect(isTurn && !isOver && !turns.isTurn(of: evil[2]))
     // One whose waiting has ended is passed over.
     let withdrawn = turns.end(evil[2])
     let following = turns.end(evil[1])
     #expect(withdrawn == nil && following === evil[3])
+  }
+
+  /// The notice of a turn comes late: meanwhile the link has given the turn back, and waits for another one.
+  @Test func aTurnThatWasGivenBackOpensNothing() async throws {
+    var limits = LinkLimits()
+    limits.openingPerZone = 0
+    let scripted = try await ScriptedFederation(limits: limits)
+    let link = try scripted.link("mantua.example")
+    let phase = await link.ask { driver in
+      driver.handle(.owed)
+      driver.turnCame()
+      return driver.machine.phase
+    }
+    #expect(phase == .queued)
+    try await scripted.end()
   }
 
   @Test func linksOfTheZoneWithMostMakeRoom() {
