@@ -32,6 +32,11 @@ enum FederationLimits {
   static let judgementsPerNetworkMax = 8
   /// The same of one zone (`DomainZone`), an eighth of all.
   static let judgementsPerZoneMax = judgementsMax / 8
+  /// The judgements that wait or are under way, of all networks and of one, some hundred bytes each: one network has those of a few
+  /// seconds, for all the domains of a large host. At a bound the next stream, or dialback key, gets `resource-constraint`, except that
+  /// at the bound of all a network with fewer than `judgementsPerNetworkMax` still adds one.
+  static let judgementsHeldMax = 16_384
+  static let judgementsHeldPerNetworkMax = 256
   /// The callbacks of dialback that are under way, for all domains and for one, and the share of one zone (`DomainZone`); further ones
   /// get `resource-constraint`.
   static let callbacksMax = 256

@@ -10,7 +10,10 @@ extension ServerConnection {
   func judge(_ pair: DirectedPair) {
     awaitsJudgement = true
     let (streams, certificates, target) = (streams, chain.certificates, target)
-    find(about: pair.sender) { end in
+    let tooMany: (judgement: PeerJudgement, proof: PeerProof?, until: Timestamp?) = (
+      .denied(StreamError(.resourceConstraint, "too many judgements of your network wait")), nil, nil
+    )
+    find(about: pair.sender, ifTooManyWait: tooMany) { end in
       let found = await streams.judge(certificates, of: pair.sender, at: target)
       end()
       return found
@@ -21,9 +24,12 @@ extension ServerConnection {
 
   /// Finds something out about a domain, in its turn if the other server has chosen the domain.
   ///
-  /// - Parameter body: Calls its argument once when it needs the turn no longer.
+  /// - Parameters:
+  ///   - refusal: What counts as found where too many judgements wait.
+  ///   - body: Calls its argument once when it needs the turn no longer.
   private func find<Found: Sendable>(
-    about domain: String, _ body: @escaping @Sendable (_ end: @escaping @Sendable () -> Void) async -> Found,
+    about domain: String, ifTooManyWait refusal: Found,
+    _ body: @escaping @Sendable (_ end: @escaping @Sendable () -> Void) async -> Found,
     then handle: @escaping @Sendable (ServerConnection, Found) -> Void
   ) {
     let loop = loopContext.loop
@@ -37,7 +43,10 @@ extension ServerConnection {
         }
       }
     }
-    if domain == asked?.target { judgement {} } else { streams.inTurn(of: network, domain, judgement) }
+    if domain == asked?.target { return judgement {} }
+    if !streams.inTurn(of: network, domain, judgement) {
+      loop.execute { if !me.value.isOver { handle(me.value, refusal) } }
+    }
   }
 
   private func judged(_ judgement: PeerJudgement, _ proof: PeerProof?, until: Timestamp?, domain: String) {
@@ -57,7 +66,8 @@ extension ServerConnection {
 
   func verify(_ request: DialbackRequest) {
     let (streams, certificates) = (streams, chain.certificates)
-    find(about: request.pair.sender) { end in
+    let tooMany: (verdict: DialbackVerdict, proof: PeerProof?) = (.error(.resourceConstraint), nil)
+    find(about: request.pair.sender, ifTooManyWait: tooMany) { end in
       await streams.verify(request, certificates, judged: end)
     } then: { connection, found in
       connection.verifiedBy = found.proof

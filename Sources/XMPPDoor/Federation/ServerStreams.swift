@@ -154,10 +154,10 @@ final class ServerStreams: FederationStreamOpener {
 
   // MARK: Judging
 
-  /// Runs a judgement of a domain in its turn (`JudgementTurns`), which lasts until it calls `end`.
+  /// Runs a judgement of a domain in its turn (`JudgementTurns`), which lasts until it calls `end`. Returns `false` if too many wait.
   ///
   /// - Parameter network: The network that the stream comes from; `nil` if networks are not told apart.
-  func inTurn(of network: String?, _ domain: String, _ judgement: @escaping JudgementTurns.Judgement) {
+  func inTurn(of network: String?, _ domain: String, _ judgement: @escaping JudgementTurns.Judgement) -> Bool {
     // A domain with acquaintances here is not bound with its zone.
     judgements.run(of: network, door.parley.isKnown(domain: domain) ? domain : DomainZone.of(domain), judgement)
   }

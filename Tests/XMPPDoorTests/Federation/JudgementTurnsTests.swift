@@ -5,12 +5,12 @@ import Testing
 @Suite struct JudgementTurnsTests {
   /// The judgements that have begun and not ended.
   private final class Court: Sendable {
-    let turns = JudgementTurns(max: 4, perNetworkMax: 2, perZoneMax: 3)
+    let turns = JudgementTurns(max: 4, perNetworkMax: 2, perZoneMax: 3, heldMax: 8, heldPerNetworkMax: 4)
     private let underWay = Locked<[(name: String, end: @Sendable () -> Void)]>([])
 
     var names: [String] { underWay.withLock { $0.map(\.name) } }
 
-    func judge(_ name: String, of network: String?, _ zone: String) {
+    @discardableResult func judge(_ name: String, of network: String?, _ zone: String) -> Bool {
       turns.run(of: network, zone) { [self] end in underWay.withLock { $0.append((name, end)) } }
     }
 
@@ -39,5 +39,20 @@ import Testing
     #expect(court.names == ["a1", "b0", "b1"])
     court.end("b0")
     #expect(court.names == ["a1", "b1", "a2"])
+  }
+
+  @Test func soManyJudgementsWait() {
+    let court = Court()
+    let first = (0..<5).map { court.judge("a\($0)", of: "192.0.2.1", "evil.example") }
+    #expect(first == [true, true, true, true, false])
+    for number in 0..<4 { court.judge("b\(number)", of: "192.0.2.2", "evil.example") }
+    // All have as many as there may be: a network that has few still adds some.
+    let others = (0..<3).map { court.judge("c\($0)", of: "192.0.2.3", "mantua.example") }
+    #expect(others == [true, true, false])
+    for name in ["a0", "a1"] { court.end(name) }
+    let early = court.judge("a5", of: "192.0.2.1", "evil.example")
+    court.end("b0")
+    let late = court.judge("a6", of: "192.0.2.1", "evil.example")
+    #expect(!early && late)
   }
 }
