@@ -67,10 +67,13 @@ enum FederationLimits {
   static let retrySpread = 0.2
   /// The life of a stream from which on its end counts as an accident and not as a refusal: it is opened again at once.
   static let settled: TimeAmount = .seconds(60)
-  /// The stanzas and bytes that are stored nowhere and wait for a stream that is being opened; further ones fail.
-  static let waitingMax = 256
-  static let waitingBytesMax = 1024 * 1024
-  /// The time for which they wait, which is how long people wait for an answer; then they fail.
+  /// The stanzas and bytes that are stored nowhere and wait for a stream that is being opened; further ones fail. A roster with a
+  /// thousand contacts at one domain has two for each, a presence and the question for theirs, and after a restart more users come at
+  /// the same time.
+  static let waitingMax = 4_096
+  static let waitingBytesMax = 4 * 1024 * 1024
+  /// The time for which they wait, which is how long people wait for an answer; then they fail. Presence waits until the attempt to
+  /// open the stream has failed.
   static let waitingTime: TimeAmount = .seconds(20)
   /// The rows of the outbox that a link reads at once.
   static let rowsAtOnce = 64

@@ -107,7 +107,7 @@ final class LinkDriver {
       write(item)
       handle(.used)
     } else if queue.append(item, after: owedThrough) {
-      handle(.live)
+      handle(item.isPresence ? .presence : .live)
     } else {
       refuse([item], StanzaError(.remoteServerTimeout, "Too much waits for \(pair.remote)."))
     }
@@ -276,7 +276,8 @@ final class LinkDriver {
     let isWanted = stream?.isClosing == true
     letGo()
     handle(isWanted ? .ended : event)
-    if !queue.isEmpty { handle(.live) }
+    if queue.hasRequests { handle(.live) }
+    if queue.hasPresence { handle(.presence) }
   }
 
   /// Writes no more to the stream. Rows that it has not been seen to take are written to the next one.
@@ -419,6 +420,7 @@ final class LinkDriver {
       letGo()
       close(nil)
     case .refuse(let failure): refuse(queue.take(before: nil), StanzaError(failure, to: pair.remote))
+    case .refuseRequests(let failure): refuse(queue.takeRequests(), StanzaError(failure, to: pair.remote))
     case .bounce(let failure):
       log.info("returned to their authors", metadata: ["pair": "\(pair)", "reason": "\(failure.reason)"])
       bounce(.notFound(pair.remote))

@@ -5,8 +5,8 @@
 //
 //     idle    -owed, live-> queued       a turn is asked for: few streams are opened at once
 //     queued  -turn-> opening            DNS, TCP, TLS, negotiation, proof of identity
-//     queued  -live stanzas fail-> idle  if no rows wait and no stream was lost: nothing is left to open one for
-//     queued, resting -yield-> idle      the same, since there are too many links
+//     queued  -live stanzas fail-> idle  if no rows or presence wait and no stream was lost: nothing is left to open one for
+//     queued, resting -yield-> idle      if no rows wait and no stream was lost, since there are too many links
 //     opening -opened-> open
 //     opening -failed-> resting          the ladder: 5 s, 10, 20, ... 10 min, a fifth more or less
 //     open    -closed-> queued           if rows wait; resting if this happens again and again; otherwise idle
@@ -23,7 +23,8 @@
 //
 // Two kinds of stanzas are sent. *Rows* of the outbox are kept until the other server has taken them, so they only need
 // the link to try again. *Live* stanzas (presence, IQs, chat states) are kept by nobody: they wait for a stream that is
-// being opened, for as long as a person waits, and fail at once while the link rests.
+// being opened, for as long as a person waits, and fail at once while the link rests. Presence waits until the attempt has
+// failed: after a restart all users show theirs at once, and it may take minutes until the turn of a domain comes.
 //
 // A failure is *final* if no later attempt can succeed (there is no such domain): the rows that wait are returned to
 // their authors, and so are later ones until the rest is over.
@@ -54,6 +55,8 @@ struct LinkMachine: Equatable, Sendable {
     case owed
     /// Something live is to be sent, and waits.
     case live
+    /// A presence, or the question for one, is to be sent, and waits.
+    case presence
     /// The link may open a stream.
     case turn
     /// There is a stream that may be written to.
@@ -95,6 +98,8 @@ struct LinkMachine: Equatable, Sendable {
     case close
     /// Answers everything live that waits with an error.
     case refuse(OpenFailure)
+    /// The same for everything but presence.
+    case refuseRequests(OpenFailure)
     /// Returns the rows that wait to their authors.
     case bounce(OpenFailure)
     /// Records a failed attempt; the next one is after this time.
@@ -115,8 +120,10 @@ struct LinkMachine: Equatable, Sendable {
   private var flaps = 0
   /// Whether rows wait.
   private(set) var hasRows = false
-  /// The time at which what waits live fails.
+  /// The time at which what waits live fails, apart from presence.
   private var liveUntil: NIODeadline?
+  /// Whether presence waits.
+  private var hasPresence = false
   /// The beginning of the attempts that have not succeeded yet.
   private var triedSince: NIODeadline?
   /// Whether the people of the other domain have been shown as offline.
@@ -141,6 +148,8 @@ struct LinkMachine: Equatable, Sendable {
     self.absence = absence
     usedAt = now
   }
+
+  private var waitsLive: Bool { liveUntil != nil || hasPresence }
 
   var isOpen: Bool { if case .open = phase { true } else { false } }
 
@@ -185,13 +194,17 @@ struct LinkMachine: Equatable, Sendable {
 
   /// Handles an event. `random` is between 0 and 1; only a pause takes it, as each is a call of the kernel.
   mutating func handle(_ event: Event, at now: NIODeadline, random: @autoclosure () -> Double) -> [Action] {
-    if phase == .stopped { return event == .live ? [.refuse(Self.stopping)] : [] }
+    if phase == .stopped { return event == .live || event == .presence ? [.refuse(Self.stopping)] : [] }
     switch event {
     case .owed: return owed(at: now)
-    case .live:
+    case .live, .presence:
       if let refusal { return [.refuse(refusal)] }
       if isOpen { return [.send] }
-      if liveUntil == nil { liveUntil = now + FederationLimits.waitingTime }
+      if event == .presence {
+        hasPresence = true
+      } else if liveUntil == nil {
+        liveUntil = now + FederationLimits.waitingTime
+      }
       return phase == .idle ? queue(at: now) : []
     case .turn:
       // A second notice of the turn that the link has already.
@@ -210,7 +223,7 @@ struct LinkMachine: Equatable, Sendable {
     case .denied:
       // A stream that is opened all the same is not the link's any more, so nothing else gives the turn back.
       let actions: [Action] = phase == .queued || phase == .opening ? [.withdraw] : []
-      (phase, hasRows, liveUntil, triedSince, asksAnew) = (.idle, false, nil, nil, false)
+      (phase, hasRows, liveUntil, hasPresence, triedSince, asksAnew) = (.idle, false, nil, false, nil, false)
       return actions
     case .yield: return canYield ? yielded(Self.crowded) : []
     case .left:
@@ -246,16 +259,16 @@ struct LinkMachine: Equatable, Sendable {
 
   private mutating func stopped() -> [Action] {
     let actions: [Action] =
-      (phase == .queued ? [.withdraw] : []) + (liveUntil == nil ? [] : [.refuse(Self.stopping)])
-    (phase, liveUntil) = (.stopped, nil)
+      (phase == .queued ? [.withdraw] : []) + (waitsLive ? [.refuse(Self.stopping)] : [])
+    (phase, liveUntil, hasPresence) = (.stopped, nil, false)
     return actions
   }
 
   /// Ends the waiting for a stream, and what waits live. A stream that nobody has tried for is not missed.
   private mutating func yielded(_ failure: OpenFailure) -> [Action] {
     // The place is given up first, as whoever reads the refusal may queue anew.
-    let actions: [Action] = (phase == .queued ? [.withdraw] : []) + (liveUntil == nil ? [] : [.refuse(failure)])
-    (phase, liveUntil) = (.idle, nil)
+    let actions: [Action] = (phase == .queued ? [.withdraw] : []) + (waitsLive ? [.refuse(failure)] : [])
+    (phase, liveUntil, hasPresence) = (.idle, nil, false)
     if failures == 0 { triedSince = nil }
     return actions
   }
@@ -273,7 +286,7 @@ struct LinkMachine: Equatable, Sendable {
       + (isAbsent || asksAnew ? [.present] : [])
     phase = .open(since: now)
     (failures, lastFailure, liveUntil, triedSince, isAbsent, usedAt) = (0, nil, nil, nil, false, now)
-    asksAnew = false
+    (asksAnew, hasPresence) = (false, false)
     return actions
   }
 
@@ -286,9 +299,9 @@ struct LinkMachine: Equatable, Sendable {
       lastFailure = failure
     }
     let pause = Self.pause(after: failures, random: random)
-    let waits = liveUntil != nil
+    let waits = waitsLive
     phase = .resting(until: now + pause, failure)
-    liveUntil = nil
+    (liveUntil, hasPresence) = (nil, false)
     defer { if failure.isFinal { hasRows = false } }
     return (waits ? [.refuse(failure)] : [])
       + (failure.isFinal && hasRows ? [.bounce(failure)] : [])
@@ -317,7 +330,10 @@ struct LinkMachine: Equatable, Sendable {
   private mutating func tick(at now: NIODeadline) -> [Action] {
     var actions: [Action] = []
     if let until = liveUntil, until <= now {
-      if phase == .queued, canYield {
+      if hasPresence {
+        liveUntil = nil
+        actions.append(.refuseRequests(Self.unanswered))
+      } else if phase == .queued, canYield {
         actions += yielded(Self.unanswered)
       } else {
         liveUntil = nil

@@ -21,6 +21,15 @@ struct LiveQueue: Sendable {
       }
     }
 
+    /// Whether it is a presence, or the question for one: nobody waits for its answer, and it is of use whenever it comes.
+    var isPresence: Bool {
+      switch self {
+      case .presence: true
+      case .stanza(let stanza): if case .presence = stanza.name { true } else { false }
+      case .bytes: false
+      }
+    }
+
     func write(into writer: inout ElementWriter) {
       switch self {
       case .presence(let presence, let to): Outbound.write(presence, to: to, into: &writer)
@@ -39,6 +48,8 @@ struct LiveQueue: Sendable {
   private var byteCount = 0
 
   var isEmpty: Bool { waiting.isEmpty }
+  var hasPresence: Bool { waiting.contains { $0.item.isPresence } }
+  var hasRequests: Bool { waiting.contains { !$0.item.isPresence } }
 
   /// Adds a stanza behind the rows up to a position. Returns `false` at a bound.
   mutating func append(_ item: Item, after: Position) -> Bool {
@@ -48,6 +59,14 @@ struct LiveQueue: Sendable {
     waiting.append(Waiting(item: item, after: after))
     byteCount += item.byteCount
     return true
+  }
+
+  /// Removes and returns all stanzas but presence.
+  mutating func takeRequests() -> [Item] {
+    let items = waiting.map(\.item).filter { !$0.isPresence }
+    waiting.removeAll { !$0.item.isPresence }
+    for item in items { byteCount -= item.byteCount }
+    return items
   }
 
   /// Removes and returns the stanzas that stand before a row; all if it is `nil`.

@@ -33,7 +33,7 @@ import XMPP
   private static let events: [(name: String, event: Machine.Event)] = [
     ("owed", .owed), ("live", .live), ("turn", .turn), ("opened", .opened), ("failed", .failed(soft)),
     ("final", .failed(final)), ("closed", .closed), ("lost", .lost), ("ended", .ended), ("denied", .denied),
-    ("theirs", .theirs), ("retry", .retry), ("used", .used), ("yield", .yield),
+    ("theirs", .theirs), ("retry", .retry), ("used", .used), ("yield", .yield), ("presence", .presence),
     ("settled", .settled), ("tick", .tick), ("stop", .stop),
   ]
 
@@ -46,6 +46,7 @@ import XMPP
     return [
       "idle owed": (.queued, [.queue]),
       "idle live": (.queued, [.queue]),
+      "idle presence": (.queued, [.queue]),
       "idle opened": (open, [.send]),
       "idle stop": (.stopped, []),
       "queued denied": (.idle, [.withdraw]),
@@ -59,11 +60,13 @@ import XMPP
       "opening stop": (.stopped, []),
       "open owed": (open, [.send]),
       "open live": (open, [.send]),
+      "open presence": (open, [.send]),
       "open closed": (.queued, [.queue]),
       "open lost": (.queued, [.queue]),
       "open ended": (.queued, [.queue]),
       "open denied": (.idle, []),
       "resting live": (resting, [.refuse(soft)]),
+      "resting presence": (resting, [.refuse(soft)]),
       "resting opened": (open, [.recover, .send]),
       "resting theirs": (.queued, [.queue]),
       "resting retry": (.queued, [.queue]),
@@ -71,6 +74,7 @@ import XMPP
       "resting stop": (.stopped, []),
       "final owed": (ended, [.bounce(final)]),
       "final live": (ended, [.refuse(final)]),
+      "final presence": (ended, [.refuse(final)]),
       "final opened": (open, [.recover, .send]),
       "final theirs": (.idle, []),
       "final retry": (.idle, []),
@@ -78,6 +82,7 @@ import XMPP
       "final stop": (.stopped, []),
       "final yield": (.idle, []),
       "stopped live": (.stopped, [.refuse(stopping)]),
+      "stopped presence": (.stopped, [.refuse(stopping)]),
     ]
   }()
 
@@ -155,6 +160,24 @@ import XMPP
     var lost = Self.machine(.live, .turn, .opened, .lost, .live)
     let unanswered = lost.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
     #expect(unanswered == [.refuse(Self.soft)] && lost.phase == .queued)
+  }
+
+  /// After a restart the turns of many domains come later than people wait for an answer.
+  @Test func presenceWaitsForItsStream() {
+    var machine = Self.machine(.presence)
+    #expect(machine.deadline == Self.start + .minutes(5))
+    _ = machine.handle(.live, at: Self.start, random: 0.5)
+    let due = machine.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
+    #expect(due == [.refuseRequests(Self.soft)] && machine.phase == .queued)
+    _ = machine.handle(.turn, at: Self.start + .seconds(60), random: 0.5)
+    var opened = machine
+    let sent = opened.handle(.opened, at: Self.start + .seconds(61), random: 0.5)
+    #expect(sent == [.send])
+    let failed = machine.handle(.failed(Self.soft), at: Self.start + .seconds(61), random: 0.5)
+    #expect(failed == [.refuse(Self.soft), .record(failures: 1, next: .seconds(5), Self.soft)])
+    var crowded = Self.machine(.presence)
+    _ = crowded.handle(.yield, at: Self.start, random: 0.5)
+    #expect(crowded.phase == .idle)
   }
 
   @Test func aLinkWithoutRowsMakesRoom() {

@@ -228,6 +228,15 @@ import Testing
     #expect(taken == [["1"], ["2"], ["3"]] && queue.isEmpty)
   }
 
+  @Test func presenceStaysWhereRequestsFail() throws {
+    var queue = LiveQueue()
+    for item in [try probe(1), .bytes([0]), try probe(2)] { _ = queue.append(item, after: .zero) }
+    let failed = queue.takeRequests()
+    #expect(failed.count == 1 && ids(failed) == [] && queue.hasPresence && !queue.hasRequests)
+    let left = queue.take(before: nil)
+    #expect(ids(left) == ["1", "2"])
+  }
+
   @Test func theQueueIsBounded() throws {
     var queue = LiveQueue()
     let added = try (0...FederationLimits.waitingMax).map { queue.append(try probe($0), after: .zero) }
