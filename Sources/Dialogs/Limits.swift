@@ -582,10 +582,12 @@ public enum Limits {
   /// Users of one domain who become known to a home in an hour by acts of their own: a busy domain has fewer, and a
   /// flood of accounts that were made for it cannot fill the store.
   public static let strangersPerDomainPerHour = 200
-  /// Users of all domains of one zone (`DomainZone`) who become known to a home in a day: a quarter of all, so that nobody uses
-  /// up the day of all others by subdomains. All domains below a public suffix, such as `co.uk`, have fewer together. Domains with
-  /// acquaintances here do not count, so that nobody keeps them out who has a domain below the same suffix.
-  public static let strangersPerZonePerDay = 5_000
+  /// Users of all domains of one zone (`DomainZone`) who become known to a home in a day: an eighth of all, so that nobody uses
+  /// up the day of all others by subdomains. All domains below a public suffix, such as `co.uk`, have fewer together.
+  public static let strangersPerZonePerDay = 2_500
+  /// The same of the zone's domains with acquaintances here, which count apart, so that nobody keeps them out who has a domain below
+  /// the same suffix: a quarter of all, and as many as one domain has in a day. An account here makes subdomains known, too.
+  public static let strangersPerKnownZonePerDay = 5_000
   /// Users of all domains who become known to a home in a day, likewise: against a flood of domains.
   public static let strangersPerDay = 20_000
   /// Conversations that one stranger begins in an hour (`StrangerPolicy.limit`): who looks for somebody finds them.
@@ -595,11 +597,13 @@ public enum Limits {
   /// Conversations that all strangers of a domain begin in an hour: a wave of new accounts is soon at an end.
   public static let conversationsPerDomain = 30
   /// Conversations that the strangers of all domains of one zone (`DomainZone`) begin in an hour, those of ten domains: otherwise a
-  /// wave would come from as many subdomains as its author wants. Domains with acquaintances here do not count: so those of
+  /// wave would come from as many subdomains as its author wants. Domains with acquaintances here count apart: so those of
   /// other owners below a public suffix are concerned only where nobody here knows anybody of the domain.
   public static let conversationsPerZone = 300
   /// Conversations of one domain with acquaintances of somebody here, which has real users.
   public static let conversationsPerKnownDomain = 1_000
+  /// Conversations of all such domains of one zone, a quarter of all: an account here makes subdomains known, too.
+  public static let conversationsPerKnownZone = 12_500
   /// Conversations of all strangers in an hour: some 10 MB of memory.
   public static let conversationsOfStrangers = 50_000
   /// Domains that are remembered as known; at the bound all are forgotten, and known again with their next message.
@@ -663,8 +667,10 @@ public enum Limits {
   /// `tooFast`. A server forwards some (`reportsForwardedPerDomainPerHour`), and nobody here can verify what it quotes.
   public static let reportsOfDomainPerDayMax = 50
   /// Reports of all domains of one zone (`DomainZone`) that are stored in a day, those of ten domains: otherwise 100 subdomains would
-  /// use up `reportsElsewhereMax` within a day. Domains with acquaintances here do not count. Further ones are refused with `tooFast`.
+  /// use up `reportsElsewhereMax` within a day. Further ones are refused with `tooFast`.
   public static let reportsOfZonePerDayMax = 500
+  /// The same of the zone's domains with acquaintances here, which count apart: a quarter of `reportsElsewhereMax`.
+  public static let reportsOfKnownZonePerDayMax = 1_250
   /// Reports of a realm that are not dismissed, at which those of other servers are refused with `overloaded`: the other
   /// half is the users' own.
   public static let reportsElsewhereMax = 5_000

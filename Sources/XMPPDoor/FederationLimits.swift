@@ -17,9 +17,11 @@ enum FederationLimits {
   /// The streams that one domain elsewhere may open; the newest are closed. A server opens one for each of our domains.
   static let streamsPerDomainMax = 8
   /// The same of all domains of one zone (`DomainZone`), as subdomains cost nothing, and verified streams are closed for nobody. It
-  /// is more than those of all owners below a public suffix open: 128 domains with all their streams. Beyond it domains with
-  /// acquaintances here open streams all the same, so that nobody keeps them out who has domains below the same suffix.
+  /// is more than those of all owners below a public suffix open: 128 domains with all their streams. Beyond it only domains with
+  /// acquaintances here open streams, so that nobody keeps them out who has domains below the same suffix; up to twice as many, a
+  /// tenth of `linksMax`, as an account here makes subdomains known by writing to them.
   static let streamsPerZoneMax = 1_024
+  static let streamsPerKnownZoneMax = 2_048
   /// The pairs of domains that one stream is verified for; further ones are refused with `policy-violation`.
   static let pairsPerStreamMax = 32
   /// The bytes that may wait for a domain that reads none; then its stream is closed. What must arrive is in the outbox.

@@ -223,6 +223,48 @@ import Testing
     try hear("last.spam.example")
   }
 
+  /// An account here makes subdomains known by writing to them: together they leave most of what all domains have to others.
+  @Test func theKnownSubdomainsOfAZoneAreBoundedTogether() throws {
+    let time = Timestamp(milliseconds: 7_200_000)
+    let (host, home) = (try BareJID("romeo@localhost"), RealmID(1))
+    var counts = StrangerCounts(KnownDomains())
+    let domains = (0..<30).map { "s\($0).spam.example" }
+    for domain in domains { counts.met(try BareJID("friend@\(domain)"), home: home) }
+    func bot(_ number: Int, of each: Int) throws -> BareJID { try BareJID("bot\(number)@\(domains[number / each])") }
+
+    func begin(_ stranger: BareJID) throws {
+      try counts.begin(from: stranger, to: host, home: home, atMost: 1, at: time)
+    }
+    for number in 0..<Limits.conversationsPerKnownZone {
+      try begin(bot(number, of: Limits.conversationsPerKnownDomain))
+    }
+    #expect(throws: Problem.self) { try begin(BareJID("bot@s29.spam.example")) }
+    // Domains that are not known have their own bound, as has another zone.
+    try begin(BareJID("bot@new.spam.example"))
+    try begin(BareJID("bot@capulet.example"))
+
+    func hear(_ stranger: BareJID) throws { try counts.count(stranger, home: home, at: time) }
+    for number in 0..<Limits.strangersPerKnownZonePerDay {
+      try hear(bot(number, of: Limits.strangersPerDomainPerHour))
+    }
+    #expect(throws: Problem.self) { try hear(BareJID("bot@s29.spam.example")) }
+    try hear(BareJID("bot@new.spam.example"))
+    try hear(BareJID("bot@capulet.example"))
+
+    func report(_ server: String) throws {
+      try counts.checkReport(by: BareJID(server), home: home, at: time)
+      counts.countReport(by: try BareJID(server), home: home)
+    }
+    for number in 0..<Limits.reportsOfKnownZonePerDayMax { try report(domains[number % domains.count]) }
+    #expect(throws: Problem.self) { try report("s29.spam.example") }
+    try report("new.spam.example")
+    counts.rollBack()
+    counts.met(try BareJID("friend@s29.spam.example"), home: home)
+    try begin(BareJID("bot@s29.spam.example"))
+    try hear(BareJID("bot@s29.spam.example"))
+    try report("s29.spam.example")
+  }
+
   // MARK: What is stored nowhere
 
   @Test func whereStrangersAreRefusedWhatIsStoredNowhereIsToo() async throws {

@@ -12,16 +12,19 @@ struct StrangerCounts {
   private struct Sender: Hashable {
     let home: RealmID
     let domain: String
-
-    /// The zone of the domain in its place.
-    var zone: Sender { Sender(home: home, domain: DomainZone.of(domain)) }
+  }
+  /// The known domains of a zone (`KnownDomains`), or the others: each have bounds together, so that nobody has more by subdomains,
+  /// and those of the others keep no known domain out.
+  private struct Zone: Hashable {
+    let home: RealmID
+    let name: String
+    let isKnown: Bool
   }
   private var hour: Int64 = 0
   private var day: Int64 = 0
   private var bySender: [Sender: Int] = [:]
   private var byHome: [RealmID: Int] = [:]
-  /// Those of domains that are not known, as in the counts of zones below.
-  private var byZone: [Sender: Int] = [:]
+  private var byZone: [Zone: Int] = [:]
   private var byHost: [UserID: Int] = [:]
   private struct Conversation: Hashable {
     let stranger: BareJID
@@ -35,16 +38,16 @@ struct StrangerCounts {
   private var conversations: Set<Conversation> = []
   private var byStranger: [Stranger: Int] = [:]
   private var conversationsBySender: [Sender: Int] = [:]
-  private var conversationsByZone: [Sender: Int] = [:]
-  private var reportsByZone: [Sender: Int] = [:]
+  private var conversationsByZone: [Zone: Int] = [:]
+  private var reportsByZone: [Zone: Int] = [:]
   private let known: KnownDomains
 
   private enum Change {
-    case heard(Sender, isOfKnown: Bool)
+    case heard(Sender, in: Zone)
     case wrote(UserID)
-    case began(Conversation, isOfKnown: Bool)
+    case began(Conversation, in: Zone)
     case met(Sender)
-    case reported(zone: Sender)
+    case reported(in: Zone)
   }
   /// The changes that the batch has counted so far.
   private var batch: [Change] = []
@@ -70,11 +73,12 @@ struct StrangerCounts {
         "At most \(Limits.strangersPerDomainPerHour) new users of one domain are heard an hour.",
         retryAfter: Self.rest(of: time, 3600))
     }
-    let isKnown = self.isKnown(stranger, home: home)
-    if !isKnown, byZone[sender.zone, default: 0] >= Limits.strangersPerZonePerDay {
+    let zone = self.zone(of: stranger, home: home)
+    let most = zone.isKnown ? Limits.strangersPerKnownZonePerDay : Limits.strangersPerZonePerDay
+    if byZone[zone, default: 0] >= most {
       throw Problem(
         .tooFast, "too-many-strangers",
-        "At most \(Limits.strangersPerZonePerDay) new users of \(sender.zone.domain) and its subdomains are heard a day.",
+        "At most \(most) new users of \(zone.name) and its subdomains are heard a day.",
         retryAfter: Self.rest(of: time, 86_400))
     }
     if byHome[home, default: 0] >= Limits.strangersPerDay {
@@ -83,9 +87,9 @@ struct StrangerCounts {
         retryAfter: Self.rest(of: time, 86_400))
     }
     bySender[sender, default: 0] += 1
-    if !isKnown { byZone[sender.zone, default: 0] += 1 }
+    byZone[zone, default: 0] += 1
     byHome[home, default: 0] += 1
-    batch.append(.heard(sender, isOfKnown: isKnown))
+    batch.append(.heard(sender, in: zone))
   }
 
   /// Counts an address elsewhere that nobody of the home has known, to which a user writes.
@@ -110,10 +114,11 @@ struct StrangerCounts {
     let conversation = Conversation(stranger: stranger, host: host, home: home)
     if conversations.contains(conversation) { return }
     let (one, sender) = (Stranger(address: stranger, home: home), Sender(home: home, domain: stranger.domain))
-    let isKnown = self.isKnown(stranger, home: home)
-    let most = isKnown ? Limits.conversationsPerKnownDomain : Limits.conversationsPerDomain
+    let zone = self.zone(of: stranger, home: home)
+    let most = zone.isKnown ? Limits.conversationsPerKnownDomain : Limits.conversationsPerDomain
+    let mostOfZone = zone.isKnown ? Limits.conversationsPerKnownZone : Limits.conversationsPerZone
     guard byStranger[one, default: 0] < mostPerStranger, conversationsBySender[sender, default: 0] < most,
-      isKnown || conversationsByZone[sender.zone, default: 0] < Limits.conversationsPerZone,
+      conversationsByZone[zone, default: 0] < mostOfZone,
       conversations.count < Limits.conversationsOfStrangers
     else {
       throw Problem(
@@ -124,8 +129,8 @@ struct StrangerCounts {
     conversations.insert(conversation)
     byStranger[one, default: 0] += 1
     conversationsBySender[sender, default: 0] += 1
-    if !isKnown { conversationsByZone[sender.zone, default: 0] += 1 }
-    batch.append(.began(conversation, isOfKnown: isKnown))
+    conversationsByZone[zone, default: 0] += 1
+    batch.append(.began(conversation, in: zone))
   }
 
   /// Notes that an acquaintance of somebody here has been heard.
@@ -137,24 +142,28 @@ struct StrangerCounts {
   /// Returns whether an acquaintance of somebody here has been heard from the address's domain.
   func isKnown(_ address: BareJID, home: RealmID) -> Bool { known.contains(address.domain, home: home) }
 
+  /// Returns the part of its zone that an address's domain has bounds with.
+  private func zone(of address: BareJID, home: RealmID) -> Zone {
+    Zone(home: home, name: DomainZone.of(address.domain), isKnown: isKnown(address, home: home))
+  }
+
   /// Checks that one more report of a server about a user here may be stored.
   mutating func checkReport(by server: BareJID, home: RealmID, at time: Timestamp) throws(Problem) {
     turn(to: time)
-    let zone = Sender(home: home, domain: server.domain).zone
-    if !isKnown(server, home: home), reportsByZone[zone, default: 0] >= Limits.reportsOfZonePerDayMax {
+    let zone = self.zone(of: server, home: home)
+    let most = zone.isKnown ? Limits.reportsOfKnownZonePerDayMax : Limits.reportsOfZonePerDayMax
+    if reportsByZone[zone, default: 0] >= most {
       throw Problem(
-        .tooFast, "too-many-reports",
-        "At most \(Limits.reportsOfZonePerDayMax) reports of \(zone.domain) and its subdomains are taken a day.",
+        .tooFast, "too-many-reports", "At most \(most) reports of \(zone.name) and its subdomains are taken a day.",
         retryAfter: Self.rest(of: time, 86_400))
     }
   }
 
   /// Counts a report that is stored.
   mutating func countReport(by server: BareJID, home: RealmID) {
-    if isKnown(server, home: home) { return }
-    let zone = Sender(home: home, domain: server.domain).zone
+    let zone = self.zone(of: server, home: home)
     reportsByZone[zone, default: 0] += 1
-    batch.append(.reported(zone: zone))
+    batch.append(.reported(in: zone))
   }
 
   // MARK: The batch
@@ -166,20 +175,19 @@ struct StrangerCounts {
   mutating func rollBack() {
     for change in batch {
       switch change {
-      case .heard(let sender, isOfKnown: let isOfKnown):
+      case .heard(let sender, in: let zone):
         Self.takeBack(sender, from: &bySender)
-        if !isOfKnown { Self.takeBack(sender.zone, from: &byZone) }
+        Self.takeBack(zone, from: &byZone)
         Self.takeBack(sender.home, from: &byHome)
       case .wrote(let host): Self.takeBack(host, from: &byHost)
-      case .began(let conversation, isOfKnown: let isOfKnown):
+      case .began(let conversation, in: let zone):
         guard conversations.remove(conversation) != nil else { continue }
         let (stranger, home) = (conversation.stranger, conversation.home)
         Self.takeBack(Stranger(address: stranger, home: home), from: &byStranger)
-        let sender = Sender(home: home, domain: stranger.domain)
-        Self.takeBack(sender, from: &conversationsBySender)
-        if !isOfKnown { Self.takeBack(sender.zone, from: &conversationsByZone) }
+        Self.takeBack(Sender(home: home, domain: stranger.domain), from: &conversationsBySender)
+        Self.takeBack(zone, from: &conversationsByZone)
       case .met(let sender): known.remove(sender.domain, home: sender.home)
-      case .reported(zone: let zone): Self.takeBack(zone, from: &reportsByZone)
+      case .reported(in: let zone): Self.takeBack(zone, from: &reportsByZone)
       }
     }
     batch = []

@@ -200,9 +200,7 @@ public final class Parley: Sendable {
   public func isGuest(_ user: UserID) -> Bool { registries.guests.contains(user) }
 
   /// Returns whether somebody of a domain elsewhere has been heard since the start whom a user here knows.
-  public func isKnown(domain: String) -> Bool {
-    realms.contains { registries.knownDomains.contains(domain, home: $0.id) }
-  }
+  public func isKnown(domain: String) -> Bool { registries.knownDomains.contains(domain) }
 
   // MARK: Writing
 

@@ -57,8 +57,9 @@ final class ServerStreams: FederationStreamOpener {
     ///
     /// - Parameter isKnown: Whether acquaintances of somebody here have been heard from the domain.
     func isFull(_ domain: String, isKnown: Bool) -> Bool {
-      streams[domain, default: 0] >= FederationLimits.streamsPerDomainMax
-        || !isKnown && streamsOfZones[DomainZone.of(domain), default: 0] >= FederationLimits.streamsPerZoneMax
+      let ofZoneMax = isKnown ? FederationLimits.streamsPerKnownZoneMax : FederationLimits.streamsPerZoneMax
+      return streams[domain, default: 0] >= FederationLimits.streamsPerDomainMax
+        || streamsOfZones[DomainZone.of(domain), default: 0] >= ofZoneMax
     }
 
     /// Counts one more stream of a domain, or one less.

@@ -25,4 +25,24 @@ import XMPP
     #expect(await isDenied("home.co.example"))
     try await network.end()
   }
+
+  /// An account here makes subdomains known by writing to them: they do not take all streams.
+  @Test func theKnownDomainsOfAZoneAreBoundedTogether() async throws {
+    let network = try ServerNetwork()
+    let side = ServerSide("localhost", network, place: try await network.place())
+    let parley = network.stage.parley
+    func isDenied(_ domain: String) async -> Bool {
+      if case .denied = await side.streams.judge([], of: domain, at: nil).judgement { return true }
+      return false
+    }
+    for domain in ["home.co.example", "capulet.example"] {
+      #expect(parley.registries.knownDomains.insert(domain, home: parley.realms[0].id))
+    }
+    for number in 0..<FederationLimits.streamsPerKnownZoneMax - 1 { side.streams.cameIn(from: "s\(number).co.example") }
+    #expect(await !isDenied("home.co.example"))
+    side.streams.cameIn(from: "last.co.example")
+    #expect(await isDenied("home.co.example"))
+    #expect(await !isDenied("capulet.example"))
+    try await network.end()
+  }
 }
