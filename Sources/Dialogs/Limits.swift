@@ -56,6 +56,9 @@ public enum Limits {
   public static let sendingDomainStanzas = Rate(burst: 4_000, perSecond: 2_000)
   public static let sendingDomainBytes = Rate(burst: 4_194_304, perSecond: 1_048_576)
   public static let sendingComponentBytes = Rate(burst: 67_108_864, perSecond: 8_388_608)
+  /// The domains of a zone that nobody here knows (`SendingAccount.zone`) send as much together as so many, beside the bound of
+  /// each. It is more than one, so that the only domain of a zone is concerned by its own bound alone.
+  static let sendingZoneDomains = 2
   /// Deliveries to sessions in large rooms (`fanOutMin`) for each stanza that a user may send per second, and the seconds
   /// whose deliveries may come at once: by default 50,000 a second and 200,000 at once. In a room of 5,000 that is ten
   /// messages a second of one person, and forty at once; a client that enters 50 rooms of 1,000 again uses 100,000.
@@ -99,7 +102,8 @@ public enum Limits {
   /// ends, and at twice the bound also what a user must be able to do all the same (`StoredContent`).
   public static let sendingDayBytes: Int64 = 268_435_456
   static let storedMessageBytes: Int64 = 256
-  /// A domain elsewhere and a component store so many times as much as a user; each of their users as much as one here.
+  /// A domain elsewhere and a component store so many times as much as a user; each of their users as much as one here. The domains
+  /// of a zone that nobody here knows store as much together as one.
   static let sendingDomainDays: Int64 = 16
   /// The least time for which a session is not read, so that a client that always has more to send costs ten timers a
   /// second, and the most, far less than the time after which a connection counts as silent.

@@ -56,6 +56,11 @@ enum FederationLimits {
   /// most first (`DomainZone`): their stanzas that are stored nowhere fail.
   static let linksMax = 20_000
   static let linksSpareShare = 8
+  /// The posts of all domains of one zone (`DomainZone`) whose outcomes are awaited: those of 16 links, a sixteenth of
+  /// `Limits.inboxPostsMax`, or of one if it may have more. Beyond it a link of the zone is not read while it has a post under way;
+  /// those of domains with acquaintances here are, up to a quarter of the inbox, so that the others do not hold them up.
+  static let postsPerZoneMax = 1_024
+  static let postsPerKnownZoneMax = 4_096
   /// The links that are being opened at once, as a burst of new domains costs look-ups and handshakes; others wait. Half of them are
   /// for domains with acquaintances here.
   static let openingMax = 64

@@ -9,6 +9,7 @@ import Testing
 
 @Suite struct SendingBudgetTests {
   private let metrics = Metrics()
+  private let known = KnownDomains()
 
   private func time(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
 
@@ -17,7 +18,7 @@ import Testing
     policy.stanzasPerSecond = stanzas
     policy.bytesPerSecond = bytes
     return SendingBudgets(
-      policy, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      policy, known: known, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
   private func user(_ number: Int64) throws -> Party {
@@ -253,6 +254,26 @@ import Testing
     #expect(component.charge(stanzas: 0, bytes: 4_194_304, now: time(0)) == .milliseconds(500))
   }
 
+  /// Whoever has a zone sends no more by many subdomains than by two, until somebody here knows somebody of them.
+  @Test func theUnknownDomainsOfAZoneShareOneBudget() throws {
+    let budgets = budgets()
+    let all = (0..<5).map { budgets.budget(of: .domain("s\($0).spam.example"), now: time(0)) }
+    for budget in all.prefix(2) { #expect(budget.charge(stanzas: 4_000, bytes: 4_194_304, now: time(0)) == nil) }
+    #expect(all[2].charge(stanzas: 800, bytes: 0, now: time(0)) == .milliseconds(200))
+    #expect(all[2].charge(stanzas: 0, bytes: 2_097_152, now: time(0)) == .seconds(1))
+    #expect(all[2].mayHoldInput(now: time(0)))
+    #expect(budgets.bound(now: time(0)).map(\.account) == [.zone("spam.example")])
+    // Other zones are not concerned, nor is a known domain of this one, which has its own bound.
+    let other = budgets.budget(of: .domain("mantua.example"), now: time(0))
+    #expect(other.charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
+    #expect(known.insert("s2.spam.example", home: RealmID(1)))
+    #expect(all[2].charge(stanzas: 3_200, bytes: 0, now: time(0)) == nil)
+    #expect(all[2].charge(stanzas: 400, bytes: 0, now: time(0)) == .milliseconds(200))
+    // Deliveries.
+    for budget in all.suffix(2) { budget.owe(deliveries: 450_000, now: time(10_000)) }
+    #expect(all[0].charge(stanzas: 1, bytes: 0, now: time(10_000)) == .seconds(1))
+  }
+
   @Test func someAreNotBound() throws {
     var policy = SendingPolicy()
     policy.stanzasPerSecond = 10
@@ -261,7 +282,7 @@ import Testing
     policy.unlimited.domains = ["mantua.example"]
     policy.unlimited.networks = ["192.0.2.0/24", "2001:db8:1::/48"].compactMap { Network($0) }
     let budgets = SendingBudgets(
-      policy, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      policy, known: known, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let romeo = try user(1)
     let bot = Party(id: UserID(2), realm: RealmID(1), address: try BareJID("bot@localhost"))
     let unbound = [
@@ -285,8 +306,9 @@ import Testing
 
     let stored = StoredBytes(policy)
     let elsewhere = Party(remote: try BareJID("a@mantua.example"), realm: RealmID(-1))
-    for author in [bot, elsewhere] { try stored.check(1 << 40, of: author, beside: [:], at: time(0)) }
-    #expect(throws: Problem.self) { try stored.check(1_001, of: romeo, beside: [:], at: time(0)) }
+    try stored.check(1 << 40, of: [.user(bot)], beside: [:], at: time(0))
+    try stored.check(1 << 40, of: [.user(elsewhere), .domain("mantua.example")], beside: [:], at: time(0))
+    #expect(throws: Problem.self) { try stored.check(1_001, of: [.user(romeo)], beside: [:], at: time(0)) }
   }
 
   /// Who was held back or refused is listed for a minute, and for the bytes of a day until it ends.
@@ -295,14 +317,14 @@ import Testing
     policy.dayBytes = 1_000
     policy.bytesPerSecond = 1_000
     let budgets = SendingBudgets(
-      policy, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      policy, known: known, metrics: metrics, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let (first, second, third) = (try user(1), try user(2), try user(3))
     #expect(budgets.bound(now: time(0)) == [])
     _ = budgets.budget(of: second, from: nil, now: time(0)).charge(stanzas: 1_001, bytes: 0, now: time(5))
     let refusing = budgets.budget(of: first, from: nil, now: time(0))
     #expect(throws: Problem.self) { try refusing.take(bytes: 9_000, now: time(7)) }
     _ = budgets.budget(of: .domain("mantua.example"), now: time(0)).charge(stanzas: 4_001, bytes: 0, now: time(8))
-    #expect(throws: Problem.self) { try budgets.checkStored(1_001, of: third, beside: [:], at: time(9)) }
+    #expect(throws: Problem.self) { try budgets.checkStored(1_001, of: [.user(third)], beside: [:], at: time(9)) }
     let day = BoundAccount(account: .user(third), bound: .day, at: time(9))
     #expect(
       budgets.bound(now: time(60_004)) == [

@@ -316,12 +316,32 @@ import Testing
     #expect(problem?.retryAfter == 6_400)
   }
 
+  /// Whoever has a zone stores no more by many subdomains than by one, until somebody here knows somebody of them.
+  @Test func theUnknownDomainsOfAZoneStoreAsMuchAsOne() async throws {
+    let stage = try Stage(sending: Self.policy)
+    stage.parley.hub.setFederation(FederationTests.Service(refusing: [], strangers: .allow))
+    let juliet = try await stage.user("juliet")
+    let home = stage.parley.realms[0].id
+    let realm = stage.parley.federatedRealm(of: home).id
+    func fill(_ address: String) async throws {
+      let author = Party(remote: try BareJID(address), realm: realm)
+      for _ in 0..<6 { _ = try await stage.say(text, from: author, to: juliet) }
+    }
+    for number in 0..<16 { try await fill("a@s\(number).spam.example") }
+    let problem = await #expect(throws: Problem.self) { try await fill("a@s16.spam.example") }
+    #expect(problem?.code == "messages-day-quota")
+    try await fill("a@mantua.example")
+    #expect(stage.parley.registries.knownDomains.insert("s16.spam.example", home: home))
+    try await fill("b@s16.spam.example")
+  }
+
   @Test func aDomainElsewhereStoresSixteenTimesAsMuchAndEachOfItsUsersAsMuchAsAUserHere() throws {
     let stored = StoredBytes(Self.policy)
     let now = Timestamp(milliseconds: 0)
     func check(_ bytes: Int64, _ author: Party) throws {
-      try stored.check(bytes, of: author, beside: [:], at: now)
+      try stored.check(bytes, of: accounts(author), beside: [:], at: now)
     }
+    func accounts(_ author: Party) -> [SendingAccount] { [.user(author), .domain(author.address.domain)] }
     let romeo = Party(remote: try BareJID("romeo@mantua.example"), realm: RealmID(-1))
     let paris = Party(remote: try BareJID("paris@mantua.example"), realm: RealmID(-1))
     let other = Party(remote: try BareJID("romeo@padua.example"), realm: RealmID(-1))
@@ -332,10 +352,10 @@ import Testing
     let problem = #expect(throws: Problem.self) { try check(2_001, paris) }
     #expect(problem?.retryAfter == 86_400)
     #expect(throws: Problem.self) {
-      try stored.check(1, of: paris, beside: [.user(paris): 3_100], at: now)
+      try stored.check(1, of: accounts(paris), beside: [.user(paris): 3_100], at: now)
     }
     #expect(Set(stored.reached(now: now).map(\.account)) == [.user(romeo), .domain("mantua.example"), .user(paris)])
     try check(3_100, other)
-    try stored.check(3_100, of: paris, beside: [:], at: Timestamp(milliseconds: 86_400_000))
+    try stored.check(3_100, of: accounts(paris), beside: [:], at: Timestamp(milliseconds: 86_400_000))
   }
 }

@@ -255,12 +255,13 @@ struct Judge {
     if post.isFromBackend { return }
     let bytes = content.storedBytes + Int64(envelope.id?.utf8.count ?? 0)
     try sending.checkStored(
-      bytes, of: author, beside: storing, isNeeded: reference?.kind.storedContent == .needed, at: now)
+      bytes, of: sending.storing(author, in: realms), beside: storing,
+      isNeeded: reference?.kind.storedContent == .needed, at: now)
     count(bytes, storedBy: author)
   }
 
   private mutating func count(_ bytes: Int64, storedBy author: Party) {
-    for account in SendingAccount.storing(author) { storing[account, default: 0] += bytes }
+    for account in sending.storing(author, in: realms) { storing[account, default: 0] += bytes }
   }
 
   /// Decides a post, and counts for its author by how much it has made the log grow, whoever's dialog that is in. What
@@ -270,7 +271,8 @@ struct Judge {
     let stored = post.isFromBackend ? .uncounted : post.intent.storedContent
     if stored == .uncounted { return try decide(post) }
     try sending.checkStored(
-      Limits.storedMessageBytes, of: post.author, beside: storing, isNeeded: stored == .needed, at: now)
+      Limits.storedMessageBytes, of: sending.storing(post.author, in: realms), beside: storing,
+      isNeeded: stored == .needed, at: now)
     let before = writer.growth
     try decide(post)
     let entries = writer.growth.entries - before.entries

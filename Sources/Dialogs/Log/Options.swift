@@ -84,7 +84,7 @@ extension Parley {
       metrics: Metrics, logger: Logger
     ) throws {
       self.metrics = metrics
-      sending = SendingBudgets(options.sending, metrics: metrics, logger: logger)
+      sending = SendingBudgets(options.sending, known: knownDomains, metrics: metrics, logger: logger)
       self.traces = options.traces
       administrators = try AdministratorRegistry(
         reader, configured: options.admins, reserved: options.reserved)

@@ -26,7 +26,7 @@ public struct SendingPolicy: Hashable, Sendable {
       case .user(let party): users.contains(party.address) || domains.contains(party.address.domain)
       case .domain(let name), .component(let name): domains.contains(name)
       case .room(let address): domains.contains(address.domain)
-      case .peer: false
+      case .zone, .peer: false
       }
     }
 
@@ -51,10 +51,12 @@ public struct SendingPolicy: Hashable, Sendable {
 }
 
 /// A sender with a budget: a user here; a domain elsewhere with all its users and rooms; or a component with all its users.
-/// A large room has one of deliveries, beside those of its people.
+/// A large room has one of deliveries, beside those of its people, and a zone one beside those of its domains that are not known.
 public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   case user(Party)
   case domain(String)
+  /// The domains of a zone (`DomainZone`) of which nobody here knows anybody (`KnownDomains`): subdomains cost nothing.
+  case zone(String)
   case component(String)
   /// A large room with all who post to it.
   case room(BareJID)
@@ -65,7 +67,7 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .user(let party): party.address.description
     case .room(let address): address.description
-    case .domain(let name), .component(let name), .peer(let name): name
+    case .domain(let name), .zone(let name), .component(let name), .peer(let name): name
     }
   }
 
@@ -91,6 +93,11 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
       SendingRates(
         stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingDomainBytes,
         deliveries: Limits.sendingDomainDeliveries)
+    case .zone:
+      SendingRates(
+        stanzas: Limits.sendingDomainStanzas.times(Limits.sendingZoneDomains),
+        bytes: Limits.sendingDomainBytes.times(Limits.sendingZoneDomains),
+        deliveries: Limits.sendingDomainDeliveries.times(Limits.sendingZoneDomains))
     case .component:
       SendingRates(
         stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingComponentBytes,
@@ -207,14 +214,31 @@ final class DeliveryCharge: Sendable {
 /// The answers of a user's client to requests of others count no stanzas, as others could use up the budget otherwise;
 /// their bytes do.
 ///
+/// What a domain elsewhere sends is charged to its zone as well, while nobody here knows anybody of the domain. Known domains are
+/// not: those of many owners below a public suffix do not slow each other.
+///
 /// A budget is an object that a session keeps, with a lock of its own: sessions of different users never wait for each
 /// other.
 public final class SendingBudget: Sendable {
   public let account: SendingAccount
   private let rates: SendingRates
   let isUnlimited: Bool
+  private let ofZone: OfZone?
   private let reports: SendingReports
   private let state: Mutex<State>
+
+  /// The budget of a domain's zone.
+  struct OfZone: Sendable {
+    let budget: SendingBudget
+    let domain: String
+    let known: KnownDomains
+  }
+
+  /// The budget of the zone to which everything is charged as well; `nil` for none.
+  private var zone: SendingBudget? {
+    guard let ofZone, !ofZone.known.contains(ofZone.domain) else { return nil }
+    return ofZone.budget
+  }
 
   private struct State {
     var stanzas: TokenBucket
@@ -235,12 +259,13 @@ public final class SendingBudget: Sendable {
   }
 
   init(
-    _ account: SendingAccount, _ rates: SendingRates, isUnlimited: Bool = false, _ reports: SendingReports,
-    now: Timestamp
+    _ account: SendingAccount, _ rates: SendingRates, isUnlimited: Bool = false, in zone: OfZone? = nil,
+    _ reports: SendingReports, now: Timestamp
   ) {
     self.account = account
     self.rates = rates
     self.isUnlimited = isUnlimited
+    ofZone = zone
     self.reports = reports
     state = Mutex(
       State(
@@ -268,6 +293,7 @@ public final class SendingBudget: Sendable {
   /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.
   public func charge(stanzas: Int, bytes: Int, now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
+    let pauseOfZone = zone?.charge(stanzas: stanzas, bytes: bytes, now: now)
     let debt: (time: Duration, bound: SendingBound)? = state.withLock { state in
       state.stanzas.owe(rates.stanzas, count: stanzas, now: now)
       state.bytes.owe(rates.bytes, count: bytes, now: now)
@@ -281,9 +307,9 @@ public final class SendingBudget: Sendable {
       state.reached = (bound: bound.0, at: now)
       return (time, bound.1)
     }
-    guard let (time, bound) = debt else { return nil }
+    guard let (time, bound) = debt else { return pauseOfZone }
     reports.paused(account, by: bound)
-    return min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax)
+    return max(min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax), pauseOfZone ?? .zero)
   }
 
   /// Calls `end` after a pause, or when the account is no longer in debt, as a charge was given back.
@@ -305,21 +331,24 @@ public final class SendingBudget: Sendable {
   }
 
   private func isInDebt(now: Timestamp) -> Bool {
-    state.withLock { state in
+    let isOwn = state.withLock { state in
       state.stanzas.debt(rates.stanzas, now: now) != nil || state.bytes.debt(rates.bytes, now: now) != nil
         || state.deliveries.debt(rates.deliveries, now: now) != nil || state.wait(now: now) > .zero
     }
+    return isOwn || zone?.isInDebt(now: now) == true
   }
 
   /// Charges stanzas; one that names many people counts as one for each.
   func owe(stanzas count: Int, now: Timestamp) {
     if isUnlimited { return }
+    zone?.owe(stanzas: count, now: now)
     state.withLock { $0.stanzas.owe(rates.stanzas, count: count, now: now) }
   }
 
   /// Charges deliveries; a negative number gives back.
   public func owe(deliveries count: Int, now: Timestamp) {
     if isUnlimited { return }
+    zone?.owe(deliveries: count, now: now)
     state.withLock { $0.deliveries.owe(rates.deliveries, count: count, now: now) }
   }
 
@@ -424,12 +453,13 @@ public final class SendingBudget: Sendable {
   /// ends with a fraction of a second's rate in the budget, which is then used up. More than the rate of one second
   /// means that nothing has waited for a second.
   public func mayHoldInput(now: Timestamp) -> Bool {
-    state.withLock { state in
+    let mayOwn = state.withLock { state in
       state.stanzas.whole(rates.stanzas, now: now) < Int(rates.stanzas.perSecond)
         || state.bytes.whole(rates.bytes, now: now) < Int(rates.bytes.perSecond)
         || state.deliveries.whole(rates.deliveries, now: now) < Int(rates.deliveries.perSecond)
         || (state.waitsUntil.map { now < $0 + .seconds(1) } ?? false)
     }
+    return mayOwn || zone?.mayHoldInput(now: now) == true
   }
 
   /// Returns the bound that the account has reached in the last minute; `nil` if it has reached none.
@@ -453,6 +483,7 @@ public final class SendingBudget: Sendable {
 /// with the session, so that a new session brings no new one.
 public final class SendingBudgets: Sendable {
   private let policy: SendingPolicy
+  private let known: KnownDomains
   private let reports: SendingReports
   private let stored: StoredBytes
   private let state = Mutex(State())
@@ -462,8 +493,9 @@ public final class SendingBudgets: Sendable {
     var sweepsAt = Limits.sendingBudgetsSwept
   }
 
-  init(_ policy: SendingPolicy, metrics: Metrics, logger: Logger) {
+  init(_ policy: SendingPolicy, known: KnownDomains, metrics: Metrics, logger: Logger) {
     self.policy = policy
+    self.known = known
     stored = StoredBytes(policy)
     reports = SendingReports(metrics: metrics, logger: logger)
   }
@@ -498,13 +530,20 @@ public final class SendingBudgets: Sendable {
   public func budget(of account: SendingAccount, now: Timestamp) -> SendingBudget {
     if policy.unlimited.contains(account) { return unlimited(account, now: now) }
     if case .peer = account { return SendingBudget(account, account.rates(policy), reports, now: now) }
-    return state.withLock { state in
-      if let known = state.budgets[account] { return known }
-      if state.budgets.count >= state.sweepsAt { sweep(&state, now: now) }
-      let budget = SendingBudget(account, account.rates(policy), reports, now: now)
-      state.budgets[account] = budget
-      return budget
+    return state.withLock { self.budget(of: account, in: &$0, now: now) }
+  }
+
+  private func budget(of account: SendingAccount, in state: inout State, now: Timestamp) -> SendingBudget {
+    if let existing = state.budgets[account] { return existing }
+    if state.budgets.count >= state.sweepsAt { sweep(&state, now: now) }
+    var zone: SendingBudget.OfZone?
+    if case .domain(let name) = account {
+      let shared = self.budget(of: .zone(DomainZone.of(name)), in: &state, now: now)
+      zone = SendingBudget.OfZone(budget: shared, domain: name, known: known)
     }
+    let made = SendingBudget(account, account.rates(policy), in: zone, reports, now: now)
+    state.budgets[account] = made
+    return made
   }
 
   /// Returns the accounts that have reached a bound in the last minute, or that of today, by their addresses.
@@ -515,16 +554,27 @@ public final class SendingBudgets: Sendable {
       found.sorted { $0.account.description < $1.account.description }.prefix(Limits.sendingListedMax))
   }
 
-  /// Refuses a post of so many bytes if its author would then have stored more than one may in a day.
+  /// Returns the accounts that count what an author stores: for a user elsewhere also the domain, and its zone as in `SendingBudget`.
+  func storing(_ author: Party, in realms: RealmTable) -> [SendingAccount] {
+    guard author.realm.isRemote else { return [.user(author)] }
+    let domain = author.address.domain
+    var accounts = [SendingAccount.user(author), .domain(domain)]
+    if realms.isFederated(author.realm), !known.contains(domain), !policy.unlimited.contains(.domain(domain)) {
+      accounts.append(.zone(DomainZone.of(domain)))
+    }
+    return accounts
+  }
+
+  /// Refuses a post of so many bytes if one of the accounts would then have stored more than it may in a day.
   ///
   /// - Parameters:
   ///   - storing: the bytes of the batch, which are not counted yet.
   ///   - isNeeded: whether twice as much may be stored.
   func checkStored(
-    _ bytes: Int64, of author: Party, beside storing: [SendingAccount: Int64], isNeeded: Bool = false,
+    _ bytes: Int64, of accounts: [SendingAccount], beside storing: [SendingAccount: Int64], isNeeded: Bool = false,
     at time: Timestamp
   ) throws(Problem) {
-    do throws(Problem) { try stored.check(bytes, of: author, beside: storing, isNeeded: isNeeded, at: time) } catch {
+    do throws(Problem) { try stored.check(bytes, of: accounts, beside: storing, isNeeded: isNeeded, at: time) } catch {
       reports.refused("day-bytes")
       throw error
     }

@@ -6,7 +6,8 @@ import Synchronization
 /// however slowly it writes. The day ends for all at once. The counts are in memory alone: a restart begins new ones.
 /// Only what an account writes is counted, so that what others send to it arrives whatever it has stored itself. What a
 /// user elsewhere writes counts for the user and for the domain, so that no single user of a large server uses up what
-/// all of them may store.
+/// all of them may store, and for the zone of a domain of which nobody here knows anybody, so that subdomains store no more
+/// than one domain (`SendingBudgets.storing`).
 final class StoredBytes: Sendable {
   private struct State {
     var day: Int64 = 0
@@ -36,12 +37,12 @@ final class StoredBytes: Sendable {
   ///   - storing: the bytes that are stored already and not counted yet.
   ///   - isNeeded: whether twice as much may be stored (`StoredContent.needed`).
   func check(
-    _ bytes: Int64, of author: Party, beside storing: [SendingAccount: Int64], isNeeded: Bool = false,
+    _ bytes: Int64, of accounts: [SendingAccount], beside storing: [SendingAccount: Int64], isNeeded: Bool = false,
     at time: Timestamp
   ) throws(Problem) {
     let reached: Int64? = state.withLock { state in
       state.turn(to: time)
-      for account in SendingAccount.storing(author) where !unlimited.contains(account) {
+      for account in accounts where !unlimited.contains(account) {
         let bytesMax = self.bytesMax(of: account)
         let sum = state.bytes[account, default: 0] + storing[account, default: 0] + bytes
         if sum - (isNeeded ? bytesMax : 0) <= bytesMax { continue }
@@ -78,13 +79,6 @@ final class StoredBytes: Sendable {
     if case .user = account { return userBytesMax }
     let (bytes, isTooMany) = userBytesMax.multipliedReportingOverflow(by: Limits.sendingDomainDays)
     return isTooMany ? .max : bytes
-  }
-}
-
-extension SendingAccount {
-  /// Returns the accounts that an author's messages count for.
-  static func storing(_ author: Party) -> [SendingAccount] {
-    author.realm.isRemote ? [.user(author), .domain(author.address.domain)] : [.user(author)]
   }
 }
 

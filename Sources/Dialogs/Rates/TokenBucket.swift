@@ -8,6 +8,9 @@ public struct Rate: Sendable {
     self.burst = burst
     self.perSecond = perSecond
   }
+
+  /// Returns so many times the rate.
+  func times(_ count: Int) -> Rate { Rate(burst: burst * count, perSecond: perSecond * Double(count)) }
 }
 
 /// A token bucket: `burst` at once, `perSecond` in the long run. Pure.

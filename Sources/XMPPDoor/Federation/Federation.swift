@@ -29,6 +29,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   let port = Mutex<ServerListener?>(nil)
   let policy: DomainPolicy
   let blocklists: Blocklists
+  let zonePosts = ZonePosts()
   /// What follows block lists and forwards reports, until the server stops.
   private let background = Mutex<[Task<Void, Never>]>([])
   /// Those elsewhere whose servers know them as anonymous.

@@ -54,7 +54,8 @@ final class LinkDriver {
     machine = LinkMachine(
       failures: failures, idle: .seconds(Int64(options.idleSeconds)), absence: .seconds(Int64(options.absentSeconds)),
       at: .now())
-    work = LinkWork(link) { [weak self] in self?.goOn() }
+    let place = (domain: link.pair.remote, posts: link.federation.zonePosts)
+    work = LinkWork(link, of: place) { [weak self] in self?.goOn() }
   }
 
   // MARK: Deliveries

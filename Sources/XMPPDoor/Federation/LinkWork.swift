@@ -9,6 +9,8 @@ final class LinkWork {
   private(set) weak var link: (any RemoteLink)?
   private let parley: Parley
   private let loop: any EventLoop
+  /// The domain elsewhere, and the posts of all domains of its zone; `nil` for a component.
+  private let place: (domain: String, zone: String, posts: ZonePosts)?
   /// Is called when there may be room again.
   private let readOn: () -> Void
 
@@ -59,19 +61,39 @@ final class LinkWork {
   private var pausedCount = 0
   private(set) lazy var residents = Residents(self)
 
-  init(_ link: any RemoteLink, goOn: @escaping () -> Void) {
+  /// - Parameter place: The domain of another server, and what its posts are counted with.
+  init(_ link: any RemoteLink, of place: (domain: String, posts: ZonePosts)? = nil, goOn: @escaping () -> Void) {
     self.link = link
+    self.place = place.map { (domain: $0.domain, zone: DomainZone.of($0.domain), posts: $0.posts) }
     parley = link.door.parley
     loop = link.loopContext.loop
     readOn = goOn
+  }
+
+  deinit { count(-underWay) }
+
+  /// The posts of the link and of its sessions whose outcomes are awaited.
+  private var underWay: Int { awaitedCount + heldCount - releasedThrough - released.count }
+
+  private func count(_ change: Int) {
+    if let place { place.posts.count(change, of: place.zone) }
   }
 
   /// Whether the link stops reading until there is room.
   var isFull: Bool {
     let posts = asks ? DoorLimits.linkWaitingMax : DoorLimits.postsInFlightMax
     let turns = asks ? DoorLimits.linkWaitingMax : DoorLimits.waitingTurnsMax
-    return awaitedCount >= posts || behindCount >= turns || waiting.count + acknowledging.count >= turns
+    if awaitedCount >= posts || behindCount >= turns || waiting.count + acknowledging.count >= turns
       || !unsent.isEmpty || requests.count + identifying >= DoorLimits.waitingTurnsMax || pausedCount > 0
+    {
+      return true
+    }
+    return underWay > 0 && isZoneFull(posts)
+  }
+
+  private func isZoneFull(_ posts: Int) -> Bool {
+    guard let place else { return false }
+    return place.posts.isFull(place.zone, ofLink: posts, isKnown: parley.isKnown(domain: place.domain))
   }
 
   /// Whether one author may have to wait for much longer than the others, for the before-send hook. Then the link is read
@@ -101,6 +123,7 @@ final class LinkWork {
     inFlight.append(Posted(author: author.id, stanza: stanza, then: then))
     lines[author.id] = Line(count: (lines[author.id]?.count ?? 0) + 1, last: postedCount)
     awaitedCount += 1
+    count(1)
     postedCount += 1
     let post = Post(author: author, intent: intent, completion: .session(link, token: token), behalf: behalf)
     if !unsent.isEmpty || !parley.submit(post) {
@@ -143,17 +166,19 @@ final class LinkWork {
   /// Returns the number of a post of a session, for which acknowledgements wait until `release`.
   func hold() -> Int {
     heldCount += 1
+    count(1)
     return heldCount
   }
 
   /// Notes that a post of a session is done; they are done in any order.
   func release(_ number: Int) {
     released.insert(number)
+    count(-1)
     while released.remove(releasedThrough + 1) != nil { releasedThrough += 1 }
     let ready = acknowledging.prefix { $0.after <= releasedThrough }
-    guard !ready.isEmpty else { return }
     acknowledging.removeFirst(ready.count)
     for next in ready { next.run() }
+    // Also where no acknowledgement has waited: a link of a full zone is not read before this post, its last, is done.
     goOn()
   }
 
@@ -191,6 +216,7 @@ final class LinkWork {
     guard index >= inFlightHead, index < inFlight.count, let posted = inFlight[index] else { return }
     inFlight[index] = nil
     awaitedCount -= 1
+    count(-1)
     drop(posted.behind.count, andPosts: 1, of: posted.author)
     while inFlightHead < inFlight.count, inFlight[inFlightHead] == nil {
       inFlightHead += 1

@@ -638,6 +638,26 @@ import XMPP
     try await scripted.end()
   }
 
+  /// A link of a zone with too many posts under way is read on when its own last one is done, also where no acknowledgement waits for
+  /// that. A link that ends takes its posts out of the count.
+  @Test func aLinkOfAFullZoneIsReadOnWhenItsOwnPostsAreDone() async throws {
+    let scripted = try await ScriptedFederation()
+    let link = try scripted.link("mantua.example")
+    let posts = ZonePosts()
+    posts.count(FederationLimits.postsPerZoneMax - 1, of: "mantua.example")
+    let seen = await link.ask { _ -> [Bool] in
+      var isReadOn = false
+      let work = LinkWork(link, of: (domain: "mantua.example", posts: posts)) { isReadOn = true }
+      let held = work.hold()
+      let wasFull = work.isFull
+      work.release(held)
+      _ = LinkWork(link, of: (domain: "mantua.example", posts: posts)) {}.hold()
+      return [wasFull, isReadOn, posts.isFull("mantua.example", ofLink: 1, isKnown: false)]
+    }
+    #expect(seen == [true, true, false])
+    try await scripted.end()
+  }
+
   /// A link that was forgotten meanwhile keeps the outcomes of its posts: another link would take them for those of its own.
   @Test func aForgottenLinkKeepsItsOutcomes() async throws {
     let scripted = try await ScriptedFederation()

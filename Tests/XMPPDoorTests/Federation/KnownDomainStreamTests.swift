@@ -26,6 +26,34 @@ import XMPP
     try await network.end()
   }
 
+  /// Many subdomains do not fill the inbox: each is read until it has a post under way. Known domains are read on.
+  @Test func postsOfOneZoneAreBounded() async throws {
+    let scripted = try await ScriptedFederation()
+    let posts = scripted.federation.zonePosts
+    let (link, other) = (try scripted.link("home.co.example"), try scripted.link("capulet.example"))
+    /// Whether the link is not read: before it has a post under way, while it has one, and after it.
+    func isFull(_ link: FederationLink) async -> [Bool] {
+      await link.ask { driver in
+        guard let work = driver.work else { return [] }
+        var seen = [work.isFull]
+        let held = work.hold()
+        seen.append(work.isFull)
+        work.release(held)
+        return seen + [work.isFull]
+      }
+    }
+    posts.count(FederationLimits.postsPerZoneMax - 2, of: "co.example")
+    #expect(await isFull(link) == [false, false, false])
+    posts.count(1, of: "co.example")
+    #expect(await isFull(link) == [false, true, false])
+    #expect(await isFull(other) == [false, false, false])
+    #expect(scripted.parley.registries.knownDomains.insert("home.co.example", home: scripted.parley.realms[0].id))
+    #expect(await isFull(link) == [false, false, false])
+    posts.count(FederationLimits.postsPerKnownZoneMax - FederationLimits.postsPerZoneMax, of: "co.example")
+    #expect(await isFull(link) == [false, true, false])
+    try await scripted.end()
+  }
+
   /// An account here makes subdomains known by writing to them: they do not take all streams.
   @Test func theKnownDomainsOfAZoneAreBoundedTogether() async throws {
     let network = try ServerNetwork()

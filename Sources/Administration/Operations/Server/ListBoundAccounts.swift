@@ -21,9 +21,11 @@ package enum ListBoundAccounts: AdminOperation {
 
 /// An account at a bound in the operators' view.
 package struct BoundAccountRow: Codable, Hashable, Sendable {
-  /// The address of a user or of a room, or the domain of another server or of a component.
+  /// The address of a user or of a room, the domain of another server or of a component, or the last two labels of other
+  /// servers' domains.
   package let account: String
-  /// `user`, `domain`, `component` or `room`.
+  /// `user`, `domain`, `zone`, `component` or `room`: a zone is all domains with the same last two labels of which nobody here knows
+  /// anybody.
   package let kind: String
   /// `stanzas`, `bytes`, `deliveries` to sessions in large rooms, or `day` for the bytes of messages that are stored in a day.
   package let bound: String
@@ -36,6 +38,7 @@ package struct BoundAccountRow: Codable, Hashable, Sendable {
       switch account.account {
       case .user: "user"
       case .domain, .peer: "domain"
+      case .zone: "zone"
       case .component: "component"
       case .room: "room"
       }
