@@ -1,4 +1,5 @@
 import Basics
+import Dialogs
 import NIOCore
 import XMPP
 
@@ -150,6 +151,8 @@ enum DoorLimits {
   static let residentsMax = 5_000
   /// The residents of one link in one room.
   static let residentsPerRoomMax = 500
+  /// The residents of one user of another server, as many as one has sessions here. A component is the operator's own.
+  static let residentsPerUserMax = Limits.sessionsPerUserMax
 
   /// The clients of one link in calls with apps here (XEP-0166); further ones are refused with `resource-constraint`.
   static let remoteCallersMax = 1_000

@@ -164,14 +164,16 @@ struct BlocklistLimits {
 struct ResidentLimits {
   var all = DoorLimits.residentsMax
   var inRoom = DoorLimits.residentsPerRoomMax
+  var ofUser = DoorLimits.residentsPerUserMax
 
   /// Returns whether one more may enter a room.
   ///
   /// - Parameters:
   ///   - residents: The number of those who are in any room.
   ///   - inRoom: The number of those who are in this one.
+  ///   - ofUser: The number of those of the same user; `nil` for a component's, which have no such bound.
   ///   - isResident: Whether the one who enters is in another room.
-  func admit(residents: Int, inRoom: Int, isResident: Bool) -> Bool {
-    (residents < all || isResident) && inRoom < self.inRoom
+  func admit(residents: Int, inRoom: Int, ofUser: Int?, isResident: Bool) -> Bool {
+    (residents < all && (ofUser ?? 0) < self.ofUser || isResident) && inRoom < self.inRoom
   }
 }

@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 import XMLStream
 import XMPP
@@ -59,11 +60,20 @@ final class RemoteOutlet: SessionOutlet {
     return work.releasing(held, of: session.party)
   }
 
+  func entered(_ room: BareJID) {
+    if session != nil { work?.residents.count(1, in: room) }
+  }
+
+  func left(_ room: BareJID) {
+    if session != nil { work?.residents.count(-1, in: room) }
+  }
+
   /// Ends the session alone, not the link.
   func fail(_ error: StreamError) { session?.end(isLost: true) }
 
   /// Lets the session go.
   func close() {
+    if let session { for room in session.rooms.joinedRooms.keys { left(room) } }
     session = nil
     if !pauses.isEmpty { work?.unpaused() }
     pauses = []

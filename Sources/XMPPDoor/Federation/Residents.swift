@@ -14,6 +14,9 @@ import XMPP
 final class Residents {
   private unowned let work: LinkWork
   private var outlets: [FullJID: RemoteOutlet] = [:]
+  /// The numbers of residents in each room and of each user, as everybody may ask to enter again and again.
+  private var counts: [BareJID: Int] = [:]
+  private var countsOfUsers: [BareJID: Int] = [:]
   /// The sessions of clients in calls with apps here.
   private var callers: [FullJID: RemoteOutlet] = [:]
   /// The sessions of those who are in no room, until what they have asked is answered.
@@ -29,13 +32,24 @@ final class Residents {
 
   /// Returns the reason why nobody else may enter a room by this link; `nil` if there is none.
   func refusal(of room: BareJID, to address: FullJID) -> StanzaError? {
-    let inRoom = outlets.values.count { $0.session?.rooms[room] != nil }
+    let isOfServer = work.link is FederationLink
     guard
-      ResidentLimits().admit(residents: outlets.count, inRoom: inRoom, isResident: outlets[address] != nil)
+      ResidentLimits().admit(
+        residents: outlets.count, inRoom: counts[room, default: 0],
+        ofUser: isOfServer ? countsOfUsers[address.bare, default: 0] : nil, isResident: outlets[address] != nil)
     else {
-      return StanzaError(.resourceConstraint, "too many users of your server are in rooms here", type: .wait)
+      let text = "too many users of your server, or too many of your clients, are in rooms here"
+      return StanzaError(.resourceConstraint, text, type: .wait)
     }
     return nil
+  }
+
+  /// Counts a resident who has entered a room, or left it.
+  func count(_ change: Int, in room: BareJID) { Self.add(change, to: room, &counts) }
+
+  private static func add(_ change: Int, to address: BareJID, _ counts: inout [BareJID: Int]) {
+    let count = counts[address, default: 0] + change
+    counts[address] = count > 0 ? count : nil
   }
 
   /// Makes somebody a resident, who is to enter a room next.
@@ -43,6 +57,7 @@ final class Residents {
     if let known = self[address] { return known }
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
     outlets[address] = RemoteOutlet(session, work)
+    Self.add(1, to: address.bare, &countsOfUsers)
     return session
   }
 
@@ -71,7 +86,10 @@ final class Residents {
     guard session.isEnded || session.isIdle else { return }
     if !session.isEnded { session.end() }
     visitors.removeValue(forKey: ObjectIdentifier(session))?.close()
-    if self[session.jid] === session { outlets.removeValue(forKey: session.jid)?.close() }
+    if self[session.jid] === session, let outlet = outlets.removeValue(forKey: session.jid) {
+      Self.add(-1, to: session.jid.bare, &countsOfUsers)
+      outlet.close()
+    }
     if caller(at: session.jid) === session { callers.removeValue(forKey: session.jid)?.close() }
   }
 
@@ -84,6 +102,7 @@ final class Residents {
   func end() {
     let all = all
     outlets = [:]
+    countsOfUsers = [:]
     callers = [:]
     visitors = [:]
     for outlet in all {

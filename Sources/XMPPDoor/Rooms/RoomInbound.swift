@@ -57,6 +57,7 @@ enum RoomInbound {
     let room = enteredRoom.room
     session.follow(from: enteredRoom.position)
     let isLease = room.name.isBeingSetUp
+    if session.rooms[room.address] == nil { session.outlet?.entered(room.address) }
     let visit = session.rooms.entered(
       room.address, isLease ? nil : room.name, nick: enteredRoom.own.nick, affiliation: enteredRoom.own.affiliation,
       follows: enteredRoom.follows, place: session.cursor.log.position)
@@ -152,7 +153,10 @@ enum RoomInbound {
   }
 
   static func leaveAll(_ session: XMPPSession) {
-    for address in session.rooms.joinedRooms.keys { session.post(.room(.exit(.address(address), nil)), then: nil) }
+    for address in session.rooms.joinedRooms.keys {
+      session.post(.room(.exit(.address(address), nil)), then: nil)
+      session.outlet?.left(address)
+    }
     session.rooms.leaveAll()
   }
 

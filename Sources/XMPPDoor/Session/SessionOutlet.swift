@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 import XMLStream
 import XMPP
@@ -19,6 +20,9 @@ protocol SessionOutlet: AnyObject {
   func posting() -> (() -> Void)?
   /// Returns a post that is queued behind all those of the session, which ends; `nil` for none.
   func ending() -> Post?
+  /// Notes that the session has become an occupant of a room, or is none any more.
+  func entered(_ room: BareJID)
+  func left(_ room: BareJID)
   /// Ends the stream.
   func fail(_ error: StreamError)
 }
@@ -26,6 +30,8 @@ protocol SessionOutlet: AnyObject {
 extension SessionOutlet {
   func posting() -> (() -> Void)? { nil }
   func ending() -> Post? { nil }
+  func entered(_ room: BareJID) {}
+  func left(_ room: BareJID) {}
 }
 
 /// The reasons for which a connection or link is not read.

@@ -607,7 +607,11 @@ final class XMPPSession {
     case .profile, .shown: break
     case .occupant(let presence):
       RoomOutbound.presence(presence, form, to: self)
-      if form == .roomOwn { rooms.told(presence) }
+      if form == .roomOwn {
+        let wasIn = rooms[presence.room.address] != nil
+        rooms.told(presence)
+        if wasIn, rooms[presence.room.address] == nil { outlet?.left(presence.room.address) }
+      }
     case .notice(let notice): RoomOutbound.notice(notice, form, to: self)
     case .node(let event): NodeWriter.send(event, form, to: self)
     case .announcement(let announcement): Announcements.tell(announcement, to: self)

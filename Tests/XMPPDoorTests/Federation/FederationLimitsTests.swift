@@ -734,15 +734,52 @@ import XMPP
 
   @Test func residentsAreBoundedForTheDomainAndForEachRoom() {
     var limits = ResidentLimits()
-    (limits.all, limits.inRoom) = (5, 2)
-    #expect(limits.admit(residents: 4, inRoom: 1, isResident: false))
-    #expect(!limits.admit(residents: 4, inRoom: 2, isResident: false))
-    #expect(!limits.admit(residents: 5, inRoom: 1, isResident: false))
+    (limits.all, limits.inRoom, limits.ofUser) = (5, 2, 3)
+    #expect(limits.admit(residents: 4, inRoom: 1, ofUser: 2, isResident: false))
+    #expect(!limits.admit(residents: 4, inRoom: 2, ofUser: 2, isResident: false))
+    #expect(!limits.admit(residents: 5, inRoom: 1, ofUser: 2, isResident: false))
+    #expect(!limits.admit(residents: 4, inRoom: 1, ofUser: 3, isResident: false))
+    #expect(limits.admit(residents: 4, inRoom: 1, ofUser: nil, isResident: false))
     // Who is in one room enters another.
-    #expect(limits.admit(residents: 5, inRoom: 1, isResident: true))
-    #expect(!limits.admit(residents: 5, inRoom: 2, isResident: true))
-    #expect(ResidentLimits().admit(residents: 4_999, inRoom: 499, isResident: false))
-    #expect(!ResidentLimits().admit(residents: 4_999, inRoom: 500, isResident: false))
-    #expect(!ResidentLimits().admit(residents: 5_000, inRoom: 0, isResident: false))
+    #expect(limits.admit(residents: 5, inRoom: 1, ofUser: 3, isResident: true))
+    #expect(!limits.admit(residents: 5, inRoom: 2, ofUser: 3, isResident: true))
+    #expect(ResidentLimits().admit(residents: 4_999, inRoom: 499, ofUser: 31, isResident: false))
+    #expect(!ResidentLimits().admit(residents: 4_999, inRoom: 500, ofUser: 31, isResident: false))
+    #expect(!ResidentLimits().admit(residents: 5_000, inRoom: 0, ofUser: 0, isResident: false))
+  }
+
+  /// Residents are counted as they enter and leave: a request to enter looks at none of the others.
+  @Test func residentsAreCountedInTheirRoomsAndForTheirUsers() async throws {
+    let scripted = try await ScriptedFederation()
+    let link = try scripted.link("mantua.example")
+    let (room, other) = (
+      try #require(BareJID(parsing: "hall@conference.localhost")), try #require(BareJID(parsing: "b@mantua.example"))
+    )
+    let fresh = try #require(FullJID(parsing: "\(other)/x"))
+    let clients = try (0..<DoorLimits.residentsPerRoomMax).map { number in
+      try #require(FullJID(parsing: "a\(number / DoorLimits.residentsPerUserMax)@mantua.example/\(number)"))
+    }
+    let seen = await link.ask { driver -> [Bool] in
+      guard let residents = driver.work?.residents else { return [] }
+      func isRefused(_ address: FullJID) -> Bool { residents.refusal(of: room, to: address) != nil }
+      func entered(_ address: FullJID) -> XMPPSession {
+        let session = residents.settle(Party(remote: address.bare, realm: link.realm), at: address, by: link)
+        session.outlet?.entered(room)
+        return session
+      }
+      let sessions = clients.map { entered($0) }
+      var seen = [isRefused(fresh)]
+      sessions[0].outlet?.left(room)
+      seen.append(isRefused(fresh))
+      // The first user has as many residents as one may; one of them ends.
+      guard let second = FullJID(parsing: "\(clients[0].bare)/next") else { return [] }
+      seen.append(isRefused(second))
+      residents.flushed(sessions[0])
+      seen.append(isRefused(second))
+      residents.end()
+      return seen + [isRefused(fresh)]
+    }
+    #expect(seen == [true, false, true, false, false])
+    try await scripted.end()
   }
 }
