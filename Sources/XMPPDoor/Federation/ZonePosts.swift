@@ -1,5 +1,3 @@
-import Addresses
-import Dialogs
 import Synchronization
 
 /// Counts the posts of other servers' users whose outcomes are awaited, by the zones of their domains (`DomainZone`): with as many as
