@@ -59,6 +59,9 @@ public enum Limits {
   /// The domains of a zone that nobody here knows (`SendingAccount.zone`) send as much together as so many, beside the bound of
   /// each. It is more than one, so that the only domain of a zone is concerned by its own bound alone.
   static let sendingZoneDomains = 2
+  /// The same of the zone's domains that are known, which send and store together as much as so many. It is far more than those of
+  /// many owners below a public suffix need, and keeps an account here that makes subdomains known from multiplying what one may.
+  static let sendingKnownZoneDomains = 16
   /// Deliveries to sessions in large rooms (`fanOutMin`) for each stanza that a user may send per second, and the seconds
   /// whose deliveries may come at once: by default 50,000 a second and 200,000 at once. In a room of 5,000 that is ten
   /// messages a second of one person, and forty at once; a client that enters 50 rooms of 1,000 again uses 100,000.

@@ -262,8 +262,8 @@ import Testing
     #expect(all[2].charge(stanzas: 800, bytes: 0, now: time(0)) == .milliseconds(200))
     #expect(all[2].charge(stanzas: 0, bytes: 2_097_152, now: time(0)) == .seconds(1))
     #expect(all[2].mayHoldInput(now: time(0)))
-    #expect(budgets.bound(now: time(0)).map(\.account) == [.zone("spam.example")])
-    // Other zones are not concerned, nor is a known domain of this one, which has its own bound.
+    #expect(budgets.bound(now: time(0)).map(\.account) == [.zone("spam.example", isKnown: false)])
+    // Other zones are not concerned, nor is a known domain of this one.
     let other = budgets.budget(of: .domain("mantua.example"), now: time(0))
     #expect(other.charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
     #expect(known.insert("s2.spam.example", home: RealmID(1)))
@@ -272,6 +272,20 @@ import Testing
     // Deliveries.
     for budget in all.suffix(2) { budget.owe(deliveries: 450_000, now: time(10_000)) }
     #expect(all[0].charge(stanzas: 1, bytes: 0, now: time(10_000)) == .seconds(1))
+  }
+
+  /// An account here makes subdomains known by writing to them: together they send no more than sixteen.
+  @Test func theKnownDomainsOfAZoneShareABudget() throws {
+    let budgets = budgets()
+    let names = (0..<17).map { number in "s\(number).spam.example" }
+    for name in names { #expect(known.insert(name, home: RealmID(1))) }
+    let all = names.map { budgets.budget(of: .domain($0), now: time(0)) }
+    for budget in all.prefix(16) { #expect(budget.charge(stanzas: 4_000, bytes: 4_194_304, now: time(0)) == nil) }
+    #expect(all[16].charge(stanzas: 0, bytes: 4_194_304, now: time(0)) == .milliseconds(250))
+    #expect(budgets.bound(now: time(0)).map(\.account) == [.zone("spam.example", isKnown: true)])
+    // The zone's other domains are not concerned.
+    let other = budgets.budget(of: .domain("new.spam.example"), now: time(0))
+    #expect(other.charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
   }
 
   @Test func someAreNotBound() throws {

@@ -335,6 +335,20 @@ import Testing
     try await fill("b@s16.spam.example")
   }
 
+  /// An account here makes subdomains known by writing to them: together they store as much as sixteen.
+  @Test func theKnownDomainsOfAZoneStoreAsMuchAsSixteen() throws {
+    let stored = StoredBytes(Self.policy)
+    let now = Timestamp(milliseconds: 0)
+    let (known, others) = (
+      SendingAccount.zone("spam.example", isKnown: true), SendingAccount.zone("spam.example", isKnown: false)
+    )
+    stored.add([known: 793_000, others: 49_000], at: now)
+    try stored.check(600, of: [known], beside: [:], at: now)
+    #expect(throws: Problem.self) { try stored.check(601, of: [known], beside: [:], at: now) }
+    try stored.check(600, of: [others], beside: [:], at: now)
+    #expect(throws: Problem.self) { try stored.check(601, of: [others], beside: [:], at: now) }
+  }
+
   @Test func aDomainElsewhereStoresSixteenTimesAsMuchAndEachOfItsUsersAsMuchAsAUserHere() throws {
     let stored = StoredBytes(Self.policy)
     let now = Timestamp(milliseconds: 0)

@@ -51,12 +51,12 @@ public struct SendingPolicy: Hashable, Sendable {
 }
 
 /// A sender with a budget: a user here; a domain elsewhere with all its users and rooms; or a component with all its users.
-/// A large room has one of deliveries, beside those of its people, and a zone one beside those of its domains that are not known.
+/// A large room has one of deliveries, beside those of its people, and a zone has two beside those of its domains.
 public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   case user(Party)
   case domain(String)
-  /// The domains of a zone (`DomainZone`) of which nobody here knows anybody (`KnownDomains`): subdomains cost nothing.
-  case zone(String)
+  /// The domains of a zone (`DomainZone`) with acquaintances here (`KnownDomains`), or its other ones: subdomains cost nothing.
+  case zone(String, isKnown: Bool)
   case component(String)
   /// A large room with all who post to it.
   case room(BareJID)
@@ -67,7 +67,7 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .user(let party): party.address.description
     case .room(let address): address.description
-    case .domain(let name), .zone(let name), .component(let name), .peer(let name): name
+    case .domain(let name), .zone(let name, _), .component(let name), .peer(let name): name
     }
   }
 
@@ -89,15 +89,9 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .user: policy.rates
     case .room: policy.rates.ofRoom
-    case .domain, .peer:
-      SendingRates(
-        stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingDomainBytes,
-        deliveries: Limits.sendingDomainDeliveries)
-    case .zone:
-      SendingRates(
-        stanzas: Limits.sendingDomainStanzas.times(Limits.sendingZoneDomains),
-        bytes: Limits.sendingDomainBytes.times(Limits.sendingZoneDomains),
-        deliveries: Limits.sendingDomainDeliveries.times(Limits.sendingZoneDomains))
+    case .domain, .peer: SendingRates(ofDomains: 1)
+    case .zone(_, let isKnown):
+      SendingRates(ofDomains: isKnown ? Limits.sendingKnownZoneDomains : Limits.sendingZoneDomains)
     case .component:
       SendingRates(
         stanzas: Limits.sendingDomainStanzas, bytes: Limits.sendingComponentBytes,
@@ -127,6 +121,15 @@ struct SendingRates: Sendable {
       stanzas: stanzas, bytes: bytes,
       deliveries: Rate(
         burst: deliveries.burst, perSecond: deliveries.perSecond * Double(Limits.sendingRoomUsers)))
+  }
+}
+
+extension SendingRates {
+  /// Creates the rates of so many domains elsewhere together.
+  init(ofDomains count: Int) {
+    self.init(
+      stanzas: Limits.sendingDomainStanzas.times(count), bytes: Limits.sendingDomainBytes.times(count),
+      deliveries: Limits.sendingDomainDeliveries.times(count))
   }
 }
 
@@ -214,8 +217,8 @@ final class DeliveryCharge: Sendable {
 /// The answers of a user's client to requests of others count no stanzas, as others could use up the budget otherwise;
 /// their bytes do.
 ///
-/// What a domain elsewhere sends is charged to its zone as well, while nobody here knows anybody of the domain. Known domains are
-/// not: those of many owners below a public suffix do not slow each other.
+/// What a domain elsewhere sends is charged to its zone as well: to the budget of the known domains if somebody here knows
+/// somebody of the domain, otherwise to that of the others, so that these do not slow known domains of other owners.
 ///
 /// A budget is an object that a session keeps, with a lock of its own: sessions of different users never wait for each
 /// other.
@@ -227,17 +230,17 @@ public final class SendingBudget: Sendable {
   private let reports: SendingReports
   private let state: Mutex<State>
 
-  /// The budget of a domain's zone.
+  /// The budgets of a domain's zone.
   struct OfZone: Sendable {
-    let budget: SendingBudget
     let domain: String
-    let known: KnownDomains
+    let domains: KnownDomains
+    let ofKnown: SendingBudget
+    let ofOthers: SendingBudget
   }
 
   /// The budget of the zone to which everything is charged as well; `nil` for none.
   private var zone: SendingBudget? {
-    guard let ofZone, !ofZone.known.contains(ofZone.domain) else { return nil }
-    return ofZone.budget
+    ofZone.map { $0.domains.contains($0.domain) ? $0.ofKnown : $0.ofOthers }
   }
 
   private struct State {
@@ -538,8 +541,11 @@ public final class SendingBudgets: Sendable {
     if state.budgets.count >= state.sweepsAt { sweep(&state, now: now) }
     var zone: SendingBudget.OfZone?
     if case .domain(let name) = account {
-      let shared = self.budget(of: .zone(DomainZone.of(name)), in: &state, now: now)
-      zone = SendingBudget.OfZone(budget: shared, domain: name, known: known)
+      let ofZone = DomainZone.of(name)
+      zone = SendingBudget.OfZone(
+        domain: name, domains: known,
+        ofKnown: self.budget(of: .zone(ofZone, isKnown: true), in: &state, now: now),
+        ofOthers: self.budget(of: .zone(ofZone, isKnown: false), in: &state, now: now))
     }
     let made = SendingBudget(account, account.rates(policy), in: zone, reports, now: now)
     state.budgets[account] = made
@@ -559,8 +565,8 @@ public final class SendingBudgets: Sendable {
     guard author.realm.isRemote else { return [.user(author)] }
     let domain = author.address.domain
     var accounts = [SendingAccount.user(author), .domain(domain)]
-    if realms.isFederated(author.realm), !known.contains(domain), !policy.unlimited.contains(.domain(domain)) {
-      accounts.append(.zone(DomainZone.of(domain)))
+    if realms.isFederated(author.realm), !policy.unlimited.contains(.domain(domain)) {
+      accounts.append(.zone(DomainZone.of(domain), isKnown: known.contains(domain)))
     }
     return accounts
   }

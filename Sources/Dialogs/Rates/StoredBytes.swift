@@ -6,8 +6,8 @@ import Synchronization
 /// however slowly it writes. The day ends for all at once. The counts are in memory alone: a restart begins new ones.
 /// Only what an account writes is counted, so that what others send to it arrives whatever it has stored itself. What a
 /// user elsewhere writes counts for the user and for the domain, so that no single user of a large server uses up what
-/// all of them may store, and for the zone of a domain of which nobody here knows anybody, so that subdomains store no more
-/// than one domain (`SendingBudgets.storing`).
+/// all of them may store, and for the domain's zone (`SendingBudgets.storing`), so that unknown subdomains store no more than
+/// one domain, and known ones no more than `Limits.sendingKnownZoneDomains`.
 final class StoredBytes: Sendable {
   private struct State {
     var day: Int64 = 0
@@ -76,8 +76,13 @@ final class StoredBytes: Sendable {
   }
 
   private func bytesMax(of account: SendingAccount) -> Int64 {
-    if case .user = account { return userBytesMax }
-    let (bytes, isTooMany) = userBytesMax.multipliedReportingOverflow(by: Limits.sendingDomainDays)
+    let users: Int64 =
+      switch account {
+      case .user: 1
+      case .zone(_, isKnown: true): Limits.sendingDomainDays * Int64(Limits.sendingKnownZoneDomains)
+      case .domain, .zone, .component, .room, .peer: Limits.sendingDomainDays
+      }
+    let (bytes, isTooMany) = userBytesMax.multipliedReportingOverflow(by: users)
     return isTooMany ? .max : bytes
   }
 }

@@ -24,8 +24,8 @@ package struct BoundAccountRow: Codable, Hashable, Sendable {
   /// The address of a user or of a room, the domain of another server or of a component, or the last two labels of other
   /// servers' domains.
   package let account: String
-  /// `user`, `domain`, `zone`, `component` or `room`: a zone is all domains with the same last two labels of which nobody here knows
-  /// anybody.
+  /// `user`, `domain`, `zone`, `knownZone`, `component` or `room`. A known zone is all domains with the same last two labels from which
+  /// acquaintances of a user here were heard since the start, and a zone the other ones.
   package let kind: String
   /// `stanzas`, `bytes`, `deliveries` to sessions in large rooms, or `day` for the bytes of messages that are stored in a day.
   package let bound: String
@@ -38,7 +38,7 @@ package struct BoundAccountRow: Codable, Hashable, Sendable {
       switch account.account {
       case .user: "user"
       case .domain, .peer: "domain"
-      case .zone: "zone"
+      case .zone(_, let isKnown): isKnown ? "knownZone" : "zone"
       case .component: "component"
       case .room: "room"
       }
