@@ -43,9 +43,15 @@ public enum AccountLimits {
   /// Origins (a network, a device) of users' earlier logins, which strangers' failures cannot lock out; beyond it the
   /// least recently used are strangers again. Some 50 bytes each.
   public static let knownLoginsMax = 200_000
-  /// Networks and users of failed logins of strangers, and as many pairs of both; beyond it those with the oldest
-  /// failures are removed. Some 60 bytes each.
+  /// Networks and users of failed logins of strangers, as many pairs of both, and as many paces of right passwords; beyond it those
+  /// with the oldest failures or logins are removed. Some 60 bytes each.
   public static let countedStrangersMax = 200_000
+  /// Right passwords of one user from one network whose verification costs key derivation, over all doors: 1.3 ms each, and a
+  /// commit for a login. All devices of a user come back at once. Later: `logins-too-fast`, until the next half second.
+  static let loginRate = Rate(burst: 100, perSecond: 2)
+  /// The same of one device of an app: half of it, so that a device that logs in again and again leaves the other half to the
+  /// user's other devices.
+  static let deviceLoginRate = Rate(burst: 50, perSecond: 1)
   /// The lifetime of an access token; then the app gets another by its refresh token.
   public static let accessLifetime: Duration = .seconds(3_600)
   /// The time for which a client may ask again for the tokens of a refresh whose answer it did not get: long enough for a
@@ -78,10 +84,13 @@ public enum AccountLimits {
   public static let inviteRate = Rate(burst: 200, perSecond: 10)
   /// A user's own password changes, in band: each costs key derivation.
   public static let passwordChangeRate = Rate(burst: 10, perSecond: 1.0 / 60)
-  /// Searches of one user in band: each reads every user of the realm.
+  /// New app passwords of one user, three derivations each: all of them twice at once.
+  static let appPasswordRate = Rate(burst: 64, perSecond: 1.0 / 60)
+  /// Searches of one user among users, over all doors, each page of one included: each looks at up to ten thousand users.
   public static let searchRate = Rate(burst: 20, perSecond: 1)
-  /// Searches among rooms of one user here, or of all users of one domain elsewhere: each reads up to ten thousand rooms and
-  /// counts the people of all. A list of rooms by address is no search: a program that reads it page by page has no such pace.
+  /// Searches among rooms of one user here, or of all users of one domain elsewhere, over all doors, each page of one included:
+  /// each looks at up to ten thousand rooms, and in band counts the people of all. A list of rooms by address is no search: a
+  /// program that reads it page by page has no such pace.
   public static let roomSearchRate = Rate(burst: 20, perSecond: 1)
   /// New guests, per network: each leaves the row of a name that is never reused. A reloaded page is a new guest.
   /// `GuestPolicy` has the number of guests at a time.

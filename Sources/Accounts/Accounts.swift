@@ -15,13 +15,16 @@ public final class Accounts: Sendable {
   let tokens = TokenCache()
   let loginFailures = LoginFailures()
   let accountPace = AccountPace()
+  /// The paces of right passwords. They are separate, since any number of device ids of one user must not displace other buckets, as
+  /// those of codes.
+  let loginPace = AccountPace()
   let codeGuesses = CodeGuesses()
   let proofs: RegistrationProofs
   let codeQueue = Mutex(CodeQueue())
   let tasks = TaskRegistry()
   let startedAt: Timestamp
   private let common: Mutex<Set<SCRAMHash>>
-  private let derivers: ThreadPool
+  private let derivers: SharedThreads<ReadOwner>
 
   public struct Options: Sendable {
     /// The ways to sign in besides a password.
@@ -47,7 +50,7 @@ public final class Accounts: Sendable {
     proofs = RegistrationProofs(bits: options.registration.proofBits ?? AccountLimits.proofBits) {
       logger.warning("all challenges of registration end, since too many have been used")
     }
-    derivers = ThreadPool(label: "parley.deriver", count: max(1, options.threads))
+    derivers = SharedThreads(label: "parley.deriver", count: max(1, options.threads))
     common = Mutex((try? parley.store.read { try $0.commonHashes() }) ?? Set(SCRAMHash.allCases))
   }
 
@@ -63,17 +66,21 @@ public final class Accounts: Sendable {
   /// The secret from which decoys of unknown users are derived; the same over restarts.
   public var decoySecret: [UInt8] { parley.realmTable.all.first?.key ?? [] }
 
-  /// Runs key derivation and other work that would block a lane for milliseconds.
-  public func derive<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-      derivers.run { continuation.resume(returning: body()) }
+  /// Runs key derivation and other work that would block a lane for milliseconds, in the turn of the task's owner (`ReadOwner`):
+  /// those that one network or user asks for do not delay the logins of others.
+  func derive<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    let owner = ReadOwner.current
+    return await withCheckedContinuation { continuation in
+      derivers.run(for: owner) { continuation.resume(returning: body()) }
     }
   }
 
+  /// Runs the same in the turn of an owner, and passes the result to `then` on the lane.
   public func derive<Value: Sendable>(
-    on lane: Lane, _ body: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value) -> Void
+    for owner: ReadOwner, on lane: Lane, _ body: @escaping @Sendable () -> Value,
+    then: @escaping @Sendable (Value) -> Void
   ) {
-    derivers.run {
+    derivers.run(for: owner) {
       let value = body()
       lane.run { then(value) }
     }

@@ -16,7 +16,10 @@ extension Accounts {
     }
     if parley.isGuest(user) { throw Problem.guestLimited }
     let text = Self.randomPassword()
-    let before = try await parley.read { try $0.credentials(of: user) }
+    let (before, others) = try await parley.read { (try $0.credentials(of: user), try $0.appPasswords(of: user)) }
+    // Three derivations follow.
+    try Self.check(name, beside: others)
+    try pace(.appPassword(user))
     // An account without its own password needs the salts nonetheless.
     let own = before.isEmpty ? SCRAMHash.allCases.map { SCRAMKeys.locked(hash: $0) } : before
     let keys = await derive {
@@ -32,15 +35,7 @@ extension Accounts {
       else {
         throw Problem(.conflict, "password-changed", "The account's password was changed meanwhile; try again.")
       }
-      let others = try writer.appPasswords(of: user)
-      guard !others.contains(where: { $0.name == name }) else {
-        throw Problem(.conflict, "name-taken", "There is an app password of this name.", field: "name")
-      }
-      guard others.count < AccountLimits.appPasswordsPerUserMax else {
-        throw Problem(
-          .tooLarge, "too-many-app-passwords",
-          "A user has at most \(AccountLimits.appPasswordsPerUserMax) app passwords; revoke one first.")
-      }
+      try Self.check(name, beside: writer.appPasswords(of: user))
       if before.isEmpty { try writer.setCredentials(own, for: user) }
       // Ids are public: random ones do not reveal their number.
       let id = Int64.random(in: 1 << 32..<1 << 53)
@@ -48,6 +43,17 @@ extension Accounts {
         AppPassword(id: id, user: user, name: name, createdAt: now, usedAt: nil), keys: keys)
     }
     return (password, text)
+  }
+
+  private static func check(_ name: String, beside others: [AppPassword]) throws(Problem) {
+    guard !others.contains(where: { $0.name == name }) else {
+      throw Problem(.conflict, "name-taken", "There is an app password of this name.", field: "name")
+    }
+    guard others.count < AccountLimits.appPasswordsPerUserMax else {
+      throw Problem(
+        .tooLarge, "too-many-app-passwords",
+        "A user has at most \(AccountLimits.appPasswordsPerUserMax) app passwords; revoke one first.")
+    }
   }
 
   public func appPasswords(of user: UserID) async throws(Problem) -> [AppPassword] {

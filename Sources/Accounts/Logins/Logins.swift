@@ -25,7 +25,8 @@ extension Accounts {
   public func logIn(
     _ attempt: LoginAttempt, password: String, device: String?, client: String?
   ) async throws(Problem) -> Login {
-    let (user, keys) = try await prove(attempt, password: password)
+    try Self.check(device: device)
+    let (user, keys) = try await prove(attempt, password: password, device: device)
     return try await logIn(user, proved: keys, device: device, client: client)
   }
 
@@ -38,13 +39,7 @@ extension Accounts {
     _ user: User, proved: SCRAMKeys? = nil, second: SecondStep? = nil, device: String?,
     client: String?
   ) async throws(Problem) -> Login {
-    if let device {
-      guard PushDevice.isDeviceID(device) else {
-        throw Problem(
-          .malformed, "device-id-malformed", "A deviceId has 1 to 64 letters, digits, '-' or '_'.",
-          field: "deviceId")
-      }
-    }
+    try Self.check(device: device)
     try Self.checkActive(user)
     let device = device ?? Token.make().text.prefix(12).lowercased()
     let access = Token.make()
@@ -76,6 +71,13 @@ extension Accounts {
     parley.hub.close(user.id, .revoked) { onlineSession in gone.contains { onlineSession.access?.source == .grant($0) }
     }
     return Login(grant: stored, accessToken: access.text, refreshToken: refresh.text, user: user)
+  }
+
+  private static func check(device: String?) throws(Problem) {
+    guard device.map(PushDevice.isDeviceID) ?? true else {
+      throw Problem(
+        .malformed, "device-id-malformed", "A deviceId has 1 to 64 letters, digits, '-' or '_'.", field: "deviceId")
+    }
   }
 
   /// Returns new tokens for a refresh token. Each works once; a second use means that it was stolen, and revokes the

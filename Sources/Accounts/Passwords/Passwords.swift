@@ -10,11 +10,18 @@ extension Accounts {
   }
 
   /// Verifies a password. Returns the user, and the keys that the password fits.
-  func prove(_ attempt: LoginAttempt, password: String) async throws(Problem) -> (user: User, keys: SCRAMKeys) {
+  ///
+  /// - Parameter device: the device of an app that logs in.
+  func prove(
+    _ attempt: LoginAttempt, password: String, device: String? = nil
+  ) async throws(Problem) -> (user: User, keys: SCRAMKeys) {
     try checkLook(attempt)
+    let devices: [String?] = device.map { [$0, nil] } ?? [nil]
+    let paced = devices.map { PacedAct.login(LoginPlace(attempt, device: $0)) }
+    try checkPaces(paced)
     let found = try await credentials(of: attempt.user)
     let (keys, user) = (verifier(found.keys, of: attempt.user), found.user)
-    let outcome = try await derivedLook(attempt) {
+    let outcome = try await derivedLook(attempt, paced: paced) {
       guard keys.verifies(password: password), let user else { return .wrong }
       return user.state == .active ? .right : .void
     }

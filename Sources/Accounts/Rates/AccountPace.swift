@@ -27,8 +27,14 @@ public enum PacedAct: Hashable, Sendable {
   /// Reading an invitation.
   case invite(network: String)
   case passwordChange(UserID)
+  /// A right password whose verification costs key derivation.
+  case login(LoginPlace)
+  /// A new app password.
+  case appPassword(UserID)
+  /// A search among users, or a page of one.
   case search(UserID)
-  /// A search among rooms, by the address of a user here, or by the domain of one elsewhere: a domain could make up any number of users.
+  /// A search among rooms, or a page of one, by the address of a user here, or by the domain of one elsewhere: a domain could make up
+  /// any number of users.
   case roomSearch(String)
   /// A new guest.
   case guest(network: String)
@@ -57,6 +63,8 @@ public enum PacedAct: Hashable, Sendable {
     case .takenName: AccountLimits.takenNameRate
     case .invite: AccountLimits.inviteRate
     case .passwordChange: AccountLimits.passwordChangeRate
+    case .login(let place): place.isDevice ? AccountLimits.deviceLoginRate : AccountLimits.loginRate
+    case .appPassword: AccountLimits.appPasswordRate
     case .search: AccountLimits.searchRate
     case .roomSearch: AccountLimits.roomSearchRate
     case .guest: AccountLimits.guestRate
@@ -80,7 +88,8 @@ public enum PacedAct: Hashable, Sendable {
     case .registration, .takenName: "registrations"
     case .newAccount: "new-accounts"
     case .invite: "invitations"
-    case .passwordChange: "password-changes"
+    case .passwordChange, .appPassword: "password-changes"
+    case .login: LoginFailures.policy
     case .search: "searches"
     case .roomSearch: "searches"
     case .guest: "guests"
@@ -106,8 +115,8 @@ public enum PacedAct: Hashable, Sendable {
   var isShared: Bool {
     switch self {
     case .codeOfHour, .codeOfDay: true
-    case .registration, .newAccount, .takenName, .invite, .passwordChange, .search, .roomSearch, .guest, .outgoing,
-      .secondFactor, .tokenLogin, .location, .nearby, .contactMatch, .export:
+    case .registration, .newAccount, .takenName, .invite, .passwordChange, .login, .appPassword, .search, .roomSearch,
+      .guest, .outgoing, .secondFactor, .tokenLogin, .location, .nearby, .contactMatch, .export:
       false
     }
   }
@@ -127,8 +136,9 @@ public enum PacedAct: Hashable, Sendable {
         .tooFast, "codes-too-fast", "Too many codes or links were asked for. Wait a little.", retryAfter: wait)
     case .secondFactor:
       Problem(.tooFast, "codes-too-fast", "Too many wrong codes. Wait a little.", retryAfter: wait)
-    case .invite, .passwordChange, .search, .roomSearch, .guest, .tokenLogin, .location, .nearby, .contactMatch,
-      .export:
+    case .login: LoginFailures.refusal(wait)
+    case .invite, .passwordChange, .appPassword, .search, .roomSearch, .guest, .tokenLogin, .location, .nearby,
+      .contactMatch, .export:
       Problem(.tooFast, "requests-too-fast", "You ask too often. Wait a little.", retryAfter: wait)
     }
   }
@@ -145,6 +155,14 @@ final class AccountPace: Sendable {
       defer { buckets[act] = bucket }
       let wait = bucket.take(act.rate, count: count, now: now)
       return (wait, bucket.status(act.policy, act.rate, count: count, unit: act.unit, now: now))
+    }
+  }
+
+  /// Returns the seconds to wait (`nil` if the act may be done), and counts nothing.
+  func wait(_ act: PacedAct, now: Timestamp) -> Int? {
+    buckets.withLock { buckets in
+      var bucket = buckets[act]
+      return bucket?.wait(act.rate, now: now)
     }
   }
 

@@ -19,6 +19,23 @@ public struct LoginAttempt: Sendable, Hashable {
   }
 }
 
+/// The place of a right password: the user and the network, of all clients there together or of one device of an app.
+public struct LoginPlace: Hashable, Sendable {
+  /// A hash that no outsider can predict: its seed is the process's own.
+  private let hash: Int
+  let isDevice: Bool
+
+  /// - Parameter device: the device of an app; `nil` for all clients.
+  public init(_ attempt: LoginAttempt, device: String? = nil) {
+    var hasher = Hasher()
+    hasher.combine(attempt.user)
+    hasher.combine(attempt.network)
+    hasher.combine(device)
+    hash = hasher.finalize()
+    isDevice = device != nil
+  }
+}
+
 /// The outcome of verifying a password.
 public enum LoginOutcome: Sendable {
   case right
@@ -36,8 +53,9 @@ public enum LoginOutcome: Sendable {
 /// soon spends from the small one alone, and leaves the large one to the others behind its address; a right password
 /// gives back what the same network's mistakes about this user had cost.
 ///
-/// Only wrong passwords are charged, so that any number of right logins from one place at one moment succeed: a fleet
-/// that reconnects after a restart. Many wrong ones at the same moment gain nothing all the same: a password is
+/// Only wrong passwords are charged, so that many right logins from one place at one moment succeed: a fleet that
+/// reconnects after a restart. Right ones that cost key derivation have a pace of their own (`PacedAct.login`), which
+/// nobody without the password can spend. Many wrong ones at the same moment gain nothing all the same: a password is
 /// verified in one go (`Accounts.look`), on an event loop or a thread that derives keys, and the budget is checked just
 /// before. So at most as many as there are threads can be verified beyond a spent budget; they leave a debt, which is
 /// paid off first. Unknown users are counted like others, so that the bound reveals nothing.
@@ -201,8 +219,9 @@ final class LoginFailures: Sendable {
     }
   }
 
+  /// Returns the refusal of a spent budget, and of a spent pace of right passwords: another text would show that there is such a user.
   static func refusal(_ wait: Int) -> Problem {
-    Problem(.tooFast, "logins-too-fast", "Too many failed logins. Wait a little.", retryAfter: wait)
+    Problem(.tooFast, "logins-too-fast", "Too many logins. Wait a little.", retryAfter: wait)
   }
 }
 
@@ -241,26 +260,49 @@ extension Accounts {
   /// - Throws: `.tooFast`.
   public func checkLook(_ attempt: LoginAttempt) throws(Problem) { _ = try chargedBudget(attempt) }
 
-  /// Verifies a password in one call. Only a wrong one is charged.
+  /// Verifies a password in one call. Only a wrong one is charged to the attempt's budget, and only one that is not wrong to
+  /// the paces.
   ///
-  /// - Parameter look: verifies it, without waiting for anything outside the process.
-  /// - Throws: `.tooFast`, without verifying, if the budget is spent.
+  /// - Parameters:
+  ///   - paced: the acts that a password which is not wrong is, for one whose verification costs key derivation.
+  ///   - look: verifies it, without waiting for anything outside the process.
+  /// - Throws: `.tooFast`, without verifying, if the budget or a pace is spent.
   @discardableResult
-  public func look(_ attempt: LoginAttempt, _ look: () -> LoginOutcome) throws(Problem) -> LoginOutcome {
+  public func look(
+    _ attempt: LoginAttempt, paced: [PacedAct] = [], _ look: () -> LoginOutcome
+  ) throws(Problem) -> LoginOutcome {
     let chargedBudget = try chargedBudget(attempt)
+    try checkPaces(paced)
     let outcome = look()
-    loginFailures.settle(chargedBudget, outcome, now: parley.clock.now)
+    let now = parley.clock.now
+    loginFailures.settle(chargedBudget, outcome, now: now)
+    if outcome != .wrong { for act in paced { _ = loginPace.take(act, now: now) } }
     return outcome
+  }
+
+  /// Checks the paces of right passwords. Nothing is counted: wrong ones of others would use them up meanwhile.
+  ///
+  /// - Throws: `.tooFast`.
+  func checkPaces(_ acts: [PacedAct]) throws(Problem) {
+    let now = parley.clock.now
+    for act in acts {
+      guard let wait = loginPace.wait(act, now: now) else { continue }
+      let problem = act.refusal(wait)
+      noteRefusal(problem)
+      throw problem
+    }
   }
 
   /// Verifies a password on a thread that derives keys.
   func derivedLook(
-    _ attempt: LoginAttempt, _ look: @escaping @Sendable () -> LoginOutcome
+    _ attempt: LoginAttempt, paced: [PacedAct], _ look: @escaping @Sendable () -> LoginOutcome
   ) async throws(Problem) -> LoginOutcome {
     let log = RateLog.current
     let result: Result<LoginOutcome, Problem> = await derive { [self] in
       RateLog.$current.withValue(log) {
-        do throws(Problem) { return .success(try self.look(attempt, look)) } catch { return .failure(error) }
+        do throws(Problem) {
+          return .success(try self.look(attempt, paced: paced, look))
+        } catch { return .failure(error) }
       }
     }
     return try result.get()

@@ -34,7 +34,7 @@ public final class Parley: Sendable {
   private let committer: Committer
   /// The queue of messages that a backend checks before they are committed; `nil` if none does.
   private let beforeSend: BeforeSendQueue?
-  private let readers: ReaderThreads
+  private let readers: SharedThreads<ReadOwner>
   private let phaseCell = Atomic(ServerPhase.starting)
 
   /// Opens the log and creates new realms.
@@ -64,7 +64,7 @@ public final class Parley: Sendable {
     let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax)
     self.inbox = inbox
     let threads = max(2, options.threads)
-    readers = ReaderThreads(count: min(threads, Limits.readersMax))
+    readers = SharedThreads(label: "parley.reader", count: min(threads, Limits.readersMax))
     blobs = options.blobs.map { policy, files in
       Blobs(
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],

@@ -130,10 +130,11 @@ extension XMPPConnection {
   ) {
     pause(.machine)
     let me = NIOLoopBound((connection: self, then: then), eventLoop: loop)
-    let loop = loop
+    let (loop, owner) = (loop, ReadOwner.network(peer))
     Task {
-      let result: Result<Value, Problem>
-      do throws(Problem) { result = .success(try await body()) } catch { result = .failure(error) }
+      let result = await ReadOwner.$current.withValue(owner) { () async -> Result<Value, Problem> in
+        do throws(Problem) { return .success(try await body()) } catch { return .failure(error) }
+      }
       loop.execute {
         let (connection, then) = me.value
         guard !connection.isOver else { return }

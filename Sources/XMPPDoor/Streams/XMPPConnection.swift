@@ -539,7 +539,7 @@ final class XMPPConnection: SessionOutlet {
     guard let proving = self.attempt(at: address) else {
       return perform(machine.answered(.password(.unavailable), attempt: attempt))
     }
-    let accounts = door.accounts
+    let (accounts, peer) = (door.accounts, peer)
     let me = NIOLoopBound(self, eventLoop: loop)
     answerLater({ try Accounts.allCredentials(of: address, $0) }) { connection, result in
       guard case .success((let user, let keys, let others)) = result else {
@@ -549,10 +549,10 @@ final class XMPPConnection: SessionOutlet {
       let key = accounts.verifier(keys, of: address)
       let same = others.filter { $0.keys.hash == key.hash }
       connection.pause(.machine)
-      accounts.derive(on: connection.loopContext.lane) {
+      accounts.derive(for: .network(peer), on: connection.loopContext.lane) {
         var match: Int?
         do throws(Problem) {
-          try accounts.look(proving) {
+          try accounts.look(proving, paced: [.login(LoginPlace(proving))]) {
             match = SCRAMKeys.match(password: password.text, among: [key] + same.map(\.keys))
             guard match != nil, let user else { return .wrong }
             return user.state == .active ? .right : .void

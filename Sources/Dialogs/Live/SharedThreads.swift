@@ -1,26 +1,31 @@
 import Dispatch
 import Synchronization
 
-/// The threads that read the store. Owners of reads take turns (`Turns`), and one of them never has all threads.
-final class ReaderThreads: Sendable {
-  private typealias Job = @Sendable () -> Void
-  private typealias Turn = (job: Job, owner: ReadOwner?)
+/// A few threads for work that blocks. The owners of jobs take turns (`Turns`), and none of them has more than its share of the
+/// threads, so that one with many jobs does not delay those of the others.
+package final class SharedThreads<Owner: Hashable & Sendable>: Sendable {
+  package typealias Job = @Sendable () -> Void
+  private typealias Turn = (job: Job, owner: Owner?)
 
   private struct State {
-    var turns: Turns<ReadOwner, Job>
+    var turns: Turns<Owner, Job>
     /// The threads that do nothing.
     var idle: [DispatchQueue]
   }
   private let state: Mutex<State>
 
-  init(count: Int) {
+  /// - Parameters:
+  ///   - label: The beginning of the threads' names.
+  ///   - count: The number of threads.
+  ///   - perOwnerMax: The number of them that one owner has at a time; `nil` for all but one.
+  package init(label: String, count: Int, perOwnerMax: Int? = nil) {
     state = Mutex(
       State(
-        turns: Turns(max: count, perOwnerMax: max(1, count - 1)),
-        idle: (0..<count).map { DispatchQueue(label: "parley.reader.\($0)") }))
+        turns: Turns(max: count, perOwnerMax: perOwnerMax ?? max(1, count - 1)),
+        idle: (0..<count).map { DispatchQueue(label: "\(label).\($0)") }))
   }
 
-  func run(for owner: ReadOwner?, _ body: @escaping @Sendable () -> Void) {
+  package func run(for owner: Owner?, _ body: @escaping Job) {
     let begun = state.withLock { state -> (queue: DispatchQueue, turn: Turn)? in
       state.turns.add(body, of: owner)
       guard let queue = state.idle.last, let turn = state.turns.next() else { return nil }
