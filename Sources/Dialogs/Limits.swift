@@ -384,6 +384,8 @@ public enum Limits {
   public static let remoteBlobThreads = 32
   /// Files that are inspected (scanned, shrunk) at the same time; others wait, and their uploads with them.
   public static let inspectionsMax = 4
+  /// The same of one user, so that nobody's large pictures take all of them.
+  static let inspectionsPerUserMax = 1
   /// Bytes at the beginning of a file that determine its type, and an image's size, even after a camera's metadata.
   public static let inspectedBytes = 524_288
   /// Bytes and pixels of an image that gets a thumbnail: the largest photos of telephones are smaller. Larger ones have

@@ -9,11 +9,13 @@ struct ChildProgram: Sendable {
   var environment: [String] = []
   var bounds: Bounds?
 
-  /// The bounds: memory in bytes, processor time in seconds, length of a file in bytes.
+  /// The bounds: memory in bytes, processor time in seconds, length of a file in bytes; and the niceness (nice(1)), by which the
+  /// program has less of a busy processor than the server.
   struct Bounds: Sendable {
     let memory: Int
     let seconds: Int
     let fileBytes: Int
+    let niceness: Int
   }
 
   enum Outcome: Equatable {
@@ -95,7 +97,7 @@ struct ChildProgram: Sendable {
     guard let bounds else { return arguments }
     let script =
       "ulimit -c 0 && ulimit -v \(bounds.memory / 1_024) && ulimit -t \(bounds.seconds) "
-      + "&& ulimit -f \((bounds.fileBytes + 511) / 512) && exec \"$@\""
+      + "&& ulimit -f \((bounds.fileBytes + 511) / 512) && exec nice -n \(bounds.niceness) \"$@\""
     return ["/bin/sh", "-c", script, "sh"] + arguments
   }
 

@@ -6,10 +6,10 @@ package enum StorageLimits {
   /// `disk-full`.
   static let diskReserveBytes: Int64 = 64 * 1_048_576
   /// The bounds of the program that shrinks pictures: memory for the largest (`Limits.picturePixelsMax`) decoded as a
-  /// whole, seconds of processor time, length of a file in bytes. At a bound the program ends, and the picture has no
-  /// thumbnail.
+  /// whole, seconds of processor time, length of a file in bytes, niceness. At a bound the program ends, and the picture has no
+  /// thumbnail. On a busy processor it has a tenth of what a thread of the server has: messages do not wait for pictures.
   static let pictureBounds = ChildProgram.Bounds(
-    memory: 1_024 * 1_048_576, seconds: 10, fileBytes: 8 * 1_048_576)
+    memory: 1_024 * 1_048_576, seconds: 10, fileBytes: 8 * 1_048_576, niceness: 10)
   static let pictureTime: Duration = .seconds(15)
   static let pictureOutputBytesMax = 1_048_576
   /// The length of the chunks sent to a scanner and of its answer, in bytes.

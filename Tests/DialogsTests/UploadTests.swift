@@ -1,6 +1,7 @@
 import Basics
 import Crypto
 import DialogsFixtures
+import Dispatch
 import Logging
 import Synchronization
 import Testing
@@ -289,6 +290,45 @@ private struct Opinion: BlobScanner {
     try await UserFiles(parley).settle()
     #expect(files.unsettled == [waiting])
     #expect(files.kept.withLock { $0.whole[BlobName(done)] } == bytes)
+  }
+
+  private final class Inspections: Sendable {
+    private let state = Mutex((underWay: 0, most: 0))
+    var most: Int { state.withLock { $0.most } }
+    func begin() {
+      state.withLock {
+        $0.underWay += 1
+        $0.most = max($0.most, $0.underWay)
+      }
+    }
+    func end() { state.withLock { $0.underWay -= 1 } }
+  }
+
+  /// A user's second file waits for the first, and those of others do not.
+  @Test(.timeLimit(.minutes(1))) func oneFileOfAUserIsInspectedAtATime() async throws {
+    let (parley, romeo, _, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
+    let (blobs, juliet) = (try #require(parley.blobs), try await stage.user("juliet"))
+    let (begun, isBegun) = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    let inspections = Inspections()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 1...Limits.inspectionsMax {
+        group.addTask {
+          await blobs.inspect(for: romeo.id) { () throws(Never) -> Void in
+            inspections.begin()
+            isBegun.yield()
+            gate.wait()
+            inspections.end()
+          }
+        }
+      }
+      for await _ in begun { break }
+      let other = await blobs.inspect(for: juliet.id) { () throws(Never) -> Int in 7 }
+      #expect(other == 7)
+      for _ in 1...Limits.inspectionsMax { gate.signal() }
+    }
+    #expect(inspections.most == 1)
   }
 
   /// The bytes of a file determine its type, whatever was announced.

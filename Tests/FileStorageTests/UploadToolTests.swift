@@ -51,8 +51,19 @@ struct ChildProgramTests {
     #expect(try run("kill -SEGV $$") == .killed)
   }
 
+  @Test func itHasLessOfABusyProcessor() throws {
+    guard case .ended(status: 0, let output) = try run("nice"),
+      let own = Int(String(decoding: output.dropLast(), as: UTF8.self))
+    else {
+      Issue.record("nice(1) does not print its niceness")
+      return
+    }
+    let bounds = ChildProgram.Bounds(memory: 64 * 1_048_576, seconds: 1, fileBytes: 512, niceness: 10)
+    #expect(try run("nice", bounds: bounds) == said("\(min(19, own + 10))\n"))
+  }
+
   @Test func boundsHold() throws {
-    let bounds = ChildProgram.Bounds(memory: 64 * 1_048_576, seconds: 1, fileBytes: 512)
+    let bounds = ChildProgram.Bounds(memory: 64 * 1_048_576, seconds: 1, fileBytes: 512, niceness: 10)
     // The first fails for want of memory, which status that is depends on the program.
     let status = try run("head -c 200000000 /dev/zero | tail -c 200000000 >/dev/null 2>&1; echo $?", bounds: bounds)
     #expect(status != said("0\n"))

@@ -41,13 +41,13 @@ enum Checks {
 
   /// Checks an image that may be larger, and shrinks it if the server can; otherwise it is unchanged, and the core
   /// checks its size.
-  static func avatar(shrinking bytes: [UInt8], _ parley: Parley) async throws -> Avatar {
+  static func avatar(shrinking bytes: [UInt8], for user: UserID, _ parley: Parley) async throws -> Avatar {
     let given = try avatar(bytes)
     let size = ImageSize(of: bytes)
     let isSmall = size.map { max($0.width, $0.height) <= Limits.avatarSide } ?? false
     if isSmall, bytes.count <= Limits.avatarBytesMax { return given }
     guard (size.map { $0.width * $0.height } ?? 0) <= Limits.picturePixelsMax,
-      let small = await UserFiles(parley).avatar(of: bytes)
+      let small = await UserFiles(parley).avatar(of: bytes, for: user)
     else { return given }
     return try avatar(small)
   }

@@ -1,5 +1,5 @@
 /// The programs that inspect files before they can be read. The core calls them on threads that may block, at most
-/// `Limits.inspectionsMax` at a time.
+/// `Limits.inspectionsMax` at a time, and one of a user.
 public struct BlobTools: Sendable {
   /// The scanner; `nil` to scan nothing.
   public var scanner: (any BlobScanner)?

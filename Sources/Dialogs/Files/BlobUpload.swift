@@ -116,7 +116,7 @@ public final class BlobUpload: Sendable {
     let path = writer.path
     let verdict: ScanVerdict
     do throws(ScanFailure) {
-      verdict = try await blobs.inspect { () throws(ScanFailure) in try scanner.scan(path) }
+      verdict = try await blobs.inspect(for: owner.id) { () throws(ScanFailure) in try scanner.scan(path) }
     } catch {
       parley.logger.error(
         "a file was not scanned", metadata: ["reason": "\(error)", "taken": "\(!tools.isScanNeeded)"])
@@ -173,7 +173,7 @@ public final class BlobUpload: Sendable {
       max(size.width, size.height) > Limits.thumbnailSide || blob.size > Limits.unshrunkBytesMax
     else { return nil }
     let path = writer.path
-    let small = await blobs.inspect { () throws(Never) in
+    let small = await blobs.inspect(for: owner.id) { () throws(Never) in
       pictures.shrunk(.file(path), side: Limits.thumbnailSide, as: .jpeg)
     }
     return small.flatMap { $0.count <= Limits.thumbnailBytesMax ? $0 : nil }

@@ -10,7 +10,7 @@ public final class Blobs: Sendable {
   private let key: SymmetricKey
   private let uploadsMax: Int
   private let workers: ThreadPool
-  private let inspectors: ThreadPool
+  private let inspectors: SharedThreads<UserID>
   /// The threads that move complete files into a remote store, which takes long: readers do not wait for it.
   private let finishers: ThreadPool
   private let busy = Mutex(Busy())
@@ -38,7 +38,8 @@ public final class Blobs: Sendable {
       inputKeyMaterial: SymmetricKey(data: secret), info: Array("parley upload".utf8), outputByteCount: 32)
     workers = ThreadPool(
       label: "parley.blobs", count: store.isRemote ? Limits.remoteBlobThreads : max(2, threads))
-    inspectors = ThreadPool(label: "parley.inspection", count: Limits.inspectionsMax)
+    inspectors = SharedThreads(
+      label: "parley.inspection", count: Limits.inspectionsMax, perOwnerMax: Limits.inspectionsPerUserMax)
     finishers = store.isRemote ? ThreadPool(label: "parley.finishing", count: Limits.remoteBlobThreads) : workers
   }
 
@@ -102,12 +103,12 @@ public final class Blobs: Sendable {
   package func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(BlobFailure) -> Value
   ) async throws(Problem) -> Value {
-    do throws(BlobFailure) { return try await run(on: workers, body) } catch { throw problem(error) }
+    do throws(BlobFailure) { return try await run({ workers.run($0) }, body) } catch { throw problem(error) }
   }
 
   func finish(_ writer: any BlobWriter, sha256: [UInt8]) async throws(Problem) {
     do throws(BlobFailure) {
-      try await run(on: finishers) { () throws(BlobFailure) in try writer.finish(sha256: sha256) }
+      try await run({ finishers.run($0) }) { () throws(BlobFailure) in try writer.finish(sha256: sha256) }
     } catch { throw problem(error) }
   }
 
@@ -122,18 +123,20 @@ public final class Blobs: Sendable {
     return failure.isFull ? .blobsFull : .blobFailed(failure.description)
   }
 
-  /// Runs a function that may take long.
+  /// Inspects a file of a user, which may take long. Users take turns, and have one inspection under way at a time.
   func inspect<Value: Sendable, Failure: Error>(
-    _ body: @escaping @Sendable () throws(Failure) -> Value
+    for user: UserID, _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
-    try await run(on: inspectors, body)
+    try await run({ inspectors.run(for: user, $0) }, body)
   }
 
+  /// - Parameter start: runs a job on one of the threads that it is for.
   private func run<Value: Sendable, Failure: Error>(
-    on threads: ThreadPool, _ body: @escaping @Sendable () throws(Failure) -> Value
+    _ start: @Sendable (@escaping @Sendable () -> Void) -> Void,
+    _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
-      threads.run {
+      start {
         do throws(Failure) { continuation.resume(returning: .success(try body())) } catch {
           continuation.resume(returning: .failure(error))
         }

@@ -82,9 +82,9 @@ public struct UserFiles: Sendable {
   /// Returns an avatar made from an image that may be larger; `nil` if this fails.
   ///
   /// It is a PNG, which every client can show (XEP-0084 4.2.1), unless that has too many bytes.
-  public func avatar(of bytes: [UInt8]) async -> [UInt8]? {
+  public func avatar(of bytes: [UInt8], for user: UserID) async -> [UInt8]? {
     guard let blobs = parley.blobs, let pictures = blobs.policy.tools.pictures else { return nil }
-    return await blobs.inspect { () throws(Never) -> [UInt8]? in
+    return await blobs.inspect(for: user) { () throws(Never) -> [UInt8]? in
       for form in [PictureForm.png, .jpeg] {
         if let small = pictures.shrunk(.bytes(bytes), side: Limits.avatarSide, as: form),
           small.count <= Limits.avatarBytesMax

@@ -21,7 +21,7 @@ enum PutDialogAvatar: UploadOperation {
     guard let affiliation = access.readable?.member?.affiliation, affiliation >= .admin else {
       throw access.refusal(.notAdmin)
     }
-    let avatar = try await Checks.avatar(shrinking: bytes, call.parley)
+    let avatar = try await Checks.avatar(shrinking: bytes, for: caller.id, call.parley)
     try await call.door.dialogs.post(
       .configure(.dialog(room.dialog), SettingsDraft(avatar: avatar) { _ in }), in: room, by: caller)
     return .ok(try await GetDialog.body(room.dialog, call))

@@ -16,7 +16,7 @@ enum PutMyAvatar: UploadOperation {
     let caller = try call.user().user
     // The core decides; but a picture of somebody who may not set it is not worth the decoding.
     if call.parley.isGuest(caller.id) { throw Problem.guestLimited }
-    let avatar = try await Checks.avatar(shrinking: bytes, call.parley)
+    let avatar = try await Checks.avatar(shrinking: bytes, for: caller.id, call.parley)
     try await call.parley.post(.profile(ProfileDraft(avatar: avatar)), by: caller)
     return .ok(call.rendering.user(try await GetMe.read(caller.id, call.parley)))
   }
