@@ -509,6 +509,12 @@ public enum Limits {
   // Search.
   /// Candidates that one search reads; then its page ends early, with a cursor.
   public static let searchLooksMax = 4_000
+  /// Users, or listed rooms, that one page of a search by name looks at, in the order of their names: some 30 ms of a reader.
+  /// Then it ends early, with a cursor.
+  public static let searchedNamesMax = 50_000
+  /// The same for a page of the list of users without a search, which has no pace of its own: less than a millisecond. Only those
+  /// who are in no list are looked at in vain.
+  static let listedUsersMax = 2_000
   /// Bytes of the searched text; longer is `query-too-long`.
   public static let searchTextBytesMax = 1_024
 

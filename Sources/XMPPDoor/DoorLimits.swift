@@ -293,6 +293,9 @@ enum DoorLimits {
   /// The users matching the first term of a search that are checked for the other terms (XEP-0055); users behind them
   /// are not found. It takes some tens of milliseconds of one reader.
   static let usersSearchedMax = 10_000
+  /// The users of a domain that one search looks at, in the order of their names: some 60 ms of one reader. Users behind them
+  /// are not found.
+  static let usersLookedAtMax = 100_000
   /// The octets of a report's reason, a URN (XEP-0377); a longer one is `not-acceptable`.
   static let reportReasonBytesMax = 256
   // Pushes (XEP-0357).

@@ -116,6 +116,13 @@ def rates(base, client):
     expect(status == 429 and told_before == 0 and left == 0, f"{status} after {told_before} left")
     expect(int(fields["Retry-After"]) >= wait >= 1, f"{fields['Retry-After']} and {wait}")
     client.call("GET", "/v1/users?query=rates", status=429, code="requests-too-fast")
+    # A page of a search is one, wherever it begins; searches among dialogs have a pace of their own.
+    for path in ("/v1/users?query=rates&cursor=a", "/v1/dialogs?scope=public&query=rates&cursor=a"):
+        for _ in range(200):
+            status, fields, body = client.raw("GET", path)
+            if status == 429:
+                break
+        expect(status == 429 and b"requests-too-fast" in body, f"{path}: {status}")
 
 
 def following(base, juliet, romeo, js, dialog):

@@ -31,6 +31,21 @@ import Testing
     #expect(!plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN") }, "\(plan)")
   }
 
+  /// A page of a search by name is a range of the index with both ends, so it reads no more than it may look at.
+  @Test func searchesByNameAreRangesOfTheirIndexes() throws {
+    for (query, range) in [
+      (Query.directory, "users_name (realm=? AND name>? AND name<?)"),
+      (Query.directoryEnd, "users_name (realm=? AND name>?)"),
+      (Query.directoryEnd, "users_name (realm=? AND name>? AND name<?)"),
+      (Query.listedRooms, "rooms_listed (realm=? AND localpart>? AND localpart<?)"),
+      (Query.listedRoomsEnd, "rooms_listed (realm=? AND localpart>?)"),
+    ] {
+      let plan = try plan(query)
+      #expect(plan.contains { $0.contains(range) }, "\(plan)")
+      #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    }
+  }
+
   /// The query reads in the order of the index, from the end of the previous page.
   @Test func mediaOfADialogAreARangeOfTheirIndex() throws {
     for query in [Query.media, .mediaHeads] {

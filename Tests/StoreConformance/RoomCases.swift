@@ -245,6 +245,14 @@ extension StoreConformance {
       try equal(try names("capulet"), ["balcony", "orchard"])
       try equal(try names("\u{e9}LAN"), ["balcony"])
       try equal(try names("capulet", listed: true), ["balcony"])
+      func end(_ count: Int, after: String? = nil) throws -> String? {
+        try scene.read { try $0.listedRoomsEnd(in: scene.realm.id, after: after, count: count) }
+      }
+      try equal(try [end(1), end(2), end(3), end(1, after: "balcony")], ["balcony", "cell", nil, "cell"])
+      let part = try scene.read {
+        try $0.rooms(in: scene.realm.id, listed: false, matching: "capulet", after: nil, through: "cell", limit: 9)
+      }
+      try equal(part.map { $0.address.local ?? "" }, ["balcony"])
       try equal(try names("bal"), ["balcony"])
       try equal(try names("alcony"), [])
       try equal(try names("%"), [])

@@ -73,6 +73,15 @@ extension StoreConformance {
       try equal(try found("'%_"), [])
       try equal(try found(nil), ["juliet", "nurse", "rene", "romeo", "zoe"])
       try equal(try found(nil, after: "rene"), ["romeo", "zoe"])
+      // Those who are in no list are looked at, too, and not named as long as somebody else is.
+      func end(_ count: Int, after: String? = nil) throws -> String? {
+        try scene.read { try $0.directoryEnd(of: scene.realm.id, after: after, count: count) }
+      }
+      try equal(try [end(1), end(2), end(4), end(9)], ["hidden", "juliet", "nurse", nil])
+      let behind = try [end(1, after: "romeo"), end(2, after: "romeo"), end(3, after: "romeo")]
+      try equal(behind, ["zoe", "zoe", nil])
+      let part = DirectoryQuery(text: nil, after: "hidden", through: "rene", limit: 9)
+      try equal(try scene.read { try $0.directory(of: scene.realm.id, part).map(\.name) }, ["juliet", "nurse", "rene"])
       // Operators find everybody, by the same letters.
       try equal(
         try scene.read { try $0.users(in: scene.realm.id, matching: "zoë", after: nil, limit: 9).map(\.name) },

@@ -4,7 +4,7 @@ import { fill, h, later, name, svg, whenReleased } from "./dom.js";
 import { isFuture, shortTime, t } from "./i18n.js";
 import { icons } from "./icons.js";
 import { nearby } from "./nearby.js";
-import { newChat, newGroup, personItem, publicDialogs, requests } from "./newchat.js";
+import { SEARCH_PAGES, firstFound, newChat, newGroup, personItem, publicDialogs, requests } from "./newchat.js";
 import { settingsScreen } from "./account/settings.js";
 import { starsScreen } from "./stars.js";
 import { summary } from "./summary.js";
@@ -24,9 +24,6 @@ const PAGE = 100;
 const SPARE = 10;
 /** The letters of a sender's name before a hit of a search. */
 const SENDER_MAX = 12;
-/** The pages that one search for a name reads, of which each looks at thousands of dialogs. */
-const SEARCH_PAGES = 5;
-
 /**
  * Finds dialogs by a part of their name: `show` is given those that are known at once, and again when the server has named others.
  */
@@ -376,7 +373,7 @@ export class DialogList {
     const parts = { dialogs: [], people: undefined, messages: undefined };
     const show = () => whenReleased(this.nav, () => { if (this.query === query) this.showFound(typed, parts); });
     findDialogs(app, query, (dialogs) => { parts.dialogs = dialogs; show(); });
-    app.parley.searchUsers({ query, limit: 10 }).then((page) => { parts.people = page.items; show(); }, () => {});
+    firstFound((input) => app.parley.searchUsers(input), { query, limit: 10 }).then((people) => { parts.people = people; show(); }, () => {});
     app.parley.searchMessages({ query, limit: 30 }).then((page) => { parts.messages = page.items; show(); }, () => { parts.messages = []; show(); });
   }
 

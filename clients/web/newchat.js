@@ -7,6 +7,19 @@ import { invite } from "./invite.js";
 import { cleanAddress, cleanName, folded } from "./text.js";
 import { attempt, button, field, sheet } from "./ui.js";
 
+/** The pages that one search for a name reads, of which each looks at thousands of users or dialogs. */
+export const SEARCH_PAGES = 5;
+
+/** Returns the items of the first page of a search that has some. */
+export async function firstFound(search, input) {
+  for (let cursor, pages = 0; (!pages || cursor) && pages < SEARCH_PAGES; pages += 1) {
+    const page = await search({ ...input, ...(cursor && { cursor }) });
+    if (page.items.length) return page.items;
+    cursor = page.nextCursor;
+  }
+  return [];
+}
+
 /** A line for a person. */
 export function personItem(app, userId, { note, tail, action, given }) {
   const content = [app.people.avatar({ userId, nick: given, presence: true, size: 36 }), h("span", { class: "grow" }, name(app.people.nameOf(userId, given), "cut"),
@@ -27,9 +40,9 @@ function peopleSearch(app, pick, { isChosen } = {}) {
     if (query) {
       const wanted = folded(query);
       ids = ids.filter((id) => folded(id).includes(wanted) || folded(app.people.nameOf(id)).includes(wanted));
-      const found = await app.parley.searchUsers({ query, limit: 20 }).catch(() => ({ items: [] }));
+      const found = await firstFound((input) => app.parley.searchUsers(input), { query, limit: 20 }).catch(() => []);
       if (input.value.trim() !== query) return;
-      ids = [...new Set([...ids, ...found.items.map((user) => user.id)])];
+      ids = [...new Set([...ids, ...found.map((user) => user.id)])];
       if (/^[^@\s]+@[^@\s]+$/.test(query) && !ids.includes(query)) ids.push(query);
     }
     ids = ids.filter((id) => id !== app.parley.userId);
@@ -94,14 +107,16 @@ export function publicDialogs(app) {
     const results = h("div");
     const input = h("input", { class: "input", type: "search", placeholder: t("search"), "aria-label": t("search") });
     const draw = async () => {
-      const page = await app.parley.listDialogs({ scope: "public", limit: 50, ...(input.value.trim() && { query: input.value.trim() }) }).catch(() => ({ items: [] }));
-      fill(results, page.items.map((dialog) => h("button", { type: "button", class: "item", on: { click: () => attempt(async () => {
+      const query = input.value.trim();
+      const found = await firstFound((each) => app.parley.listDialogs(each), { scope: "public", limit: 50, ...(query && { query }) }).catch(() => []);
+      if (input.value.trim() !== query) return;
+      fill(results, found.map((dialog) => h("button", { type: "button", class: "item", on: { click: () => attempt(async () => {
         if (!dialog.me) await app.parley.putMember(dialog.id, "me", {});
         close();
         app.openDialog(dialog.id);
       }) } }, app.people.avatar({ dialog, size: 36 }), h("span", { class: "grow" }, name(app.people.titleOf(dialog), "cut"),
         h("span", { class: "note cut", style: { display: "block" }, dir: "auto" }, cleanName(dialog.about ?? dialog.topic) || t("members.count", { count: dialog.memberCount ?? 0 }))))),
-      page.items.length === 0 && h("p", { class: "empty" }, t("search.none")));
+      found.length === 0 && h("p", { class: "empty" }, t("search.none")));
     };
     input.addEventListener("input", later(250, draw));
     draw();

@@ -30,11 +30,22 @@ public protocol RoomReader {
   func membershipCount(of user: UserID, invitedBy inviter: UserID?) throws -> Int
   /// Returns a member's view of their rooms with `shown` < `before`, newest first.
   func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView]
-  /// Returns rooms of a realm that are not destroyed, by localpart, behind `after`; `listed` returns only public ones;
-  /// `matching` is a case-insensitive part of the name, or a prefix of the localpart.
+  /// Returns rooms of a realm that are not destroyed, by localpart, behind `after` and up to `through`; `listed` returns only
+  /// public ones; `matching` is a case-insensitive part of the name, or a prefix of the localpart.
   func rooms(
-    in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int
+    in realm: RealmID, listed: Bool, matching: String?, after: String?, through: String?, limit: Int
   ) throws -> [Room]
+  /// Returns the localpart of the `count`-th listed room behind a localpart; `nil` if there are fewer.
+  func listedRoomsEnd(in realm: RealmID, after: String?, count: Int) throws -> String?
+}
+
+extension RoomReader {
+  /// Returns the same, up to the last room.
+  public func rooms(
+    in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int
+  ) throws -> [Room] {
+    try rooms(in: realm, listed: listed, matching: matching, after: after, through: nil, limit: limit)
+  }
 }
 
 /// Changes rooms and their members.

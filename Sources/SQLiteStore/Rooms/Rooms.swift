@@ -20,10 +20,17 @@ extension Reader {
     }
   }
 
-  func rooms(in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int) throws -> [Room] {
-    try connection(listed ? .listedRooms : .realmRooms, realm, after ?? "", matching?.lowercased(), bound(limit)).all {
-      try room($0)
-    }
+  func rooms(
+    in realm: RealmID, listed: Bool, matching: String?, after: String?, through: String?, limit: Int
+  ) throws -> [Room] {
+    try connection(
+      listed ? .listedRooms : .realmRooms, realm, after ?? "", matching?.lowercased(), bound(limit),
+      through ?? Self.lastName
+    ).all { try room($0) }
+  }
+
+  func listedRoomsEnd(in realm: RealmID, after: String?, count: Int) throws -> String? {
+    try connection(.listedRoomsEnd, realm, after ?? "", Int64(count - 1)).first { $0.text(0) }
   }
 
   func temporaryRooms(after: DialogID, limit: Int) throws -> [Room] {
@@ -266,19 +273,25 @@ extension Query {
     SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog
     WHERE r.temporary = 1 AND r.dialog > ?1 ORDER BY r.dialog LIMIT ?2
     """)
-  /// A search looks at each room of the realm, or each listed one. `destroyed < 2` is the condition of the index, which
+  /// A search looks at each room of a range of localparts, or each listed one. `destroyed < 2` is the condition of the index, which
   /// the engine uses only where a query repeats it.
   private static func rooms(by index: String, where condition: String) -> Query {
     Query(
       """
       SELECT \(columns) FROM rooms r INDEXED BY \(index) CROSS JOIN dialogs d ON d.id = r.dialog
-      WHERE r.realm = ?1 AND r.localpart > ?2 AND r.destroyed < 2 AND r.destroyed = 0 AND \(condition)
+      WHERE r.realm = ?1 AND r.localpart > ?2 AND r.localpart <= ?5 AND r.destroyed < 2 AND r.destroyed = 0
+        AND \(condition)
         AND (?3 IS NULL OR substr(r.localpart, 1, length(?3)) = ?3 OR instr(r.folded_name, ?3) > 0)
       ORDER BY r.localpart LIMIT ?4
       """)
   }
   fileprivate static let realmRooms = rooms(by: "rooms_localpart", where: "TRUE")
-  fileprivate static let listedRooms = rooms(by: "rooms_listed", where: "r.listed = 1")
+  static let listedRooms = rooms(by: "rooms_listed", where: "r.listed = 1")
+  static let listedRoomsEnd = Query(
+    """
+    SELECT localpart FROM rooms INDEXED BY rooms_listed
+    WHERE realm = ?1 AND localpart > ?2 AND listed = 1 AND destroyed = 0 ORDER BY localpart LIMIT 1 OFFSET ?3
+    """)
 
   fileprivate static let takenRoom = Query(
     """

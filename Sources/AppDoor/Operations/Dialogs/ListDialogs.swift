@@ -97,21 +97,25 @@ enum ListDialogs: ServedOperation {
 
   // MARK: Public
 
-  /// Lists public dialogs by address; the localpart is the cursor of the next page.
+  /// Lists public dialogs by address; the localpart is the cursor of the next page. A search ends its page behind as many as it may
+  /// look at.
   private static func directory(
     _ query: String?, _ cursor: String?, _ limit: Int, _ call: RequestContext
   ) async throws(Problem) -> DialogPageBody {
     let caller = try call.user().user
     let realm = call.realm.id
     let rendering = call.rendering
+    if query != nil { try call.accounts.pace(.roomSearch(caller.address.description)) }
     return try await call.readMessages { reader in
       let head = try reader.head().position
-      let (page, end) = try reader.rooms(in: realm, listed: true, matching: query, after: cursor, limit: limit + 1)
-        .page(limit)
-      var (items, bytes, last): ([DialogBody], Int, Room?) = ([], 0, end)
+      let end = try query == nil ? nil : reader.listedRoomsEnd(in: realm, after: cursor, count: Limits.searchedNamesMax)
+      let (page, last) = try reader.rooms(
+        in: realm, listed: true, matching: query, after: cursor, through: end, limit: limit + 1
+      ).page(limit)
+      var (items, bytes, next): ([DialogBody], Int, String?) = ([], 0, last?.address.local ?? end)
       for (index, room) in page.enumerated() {
         if bytes >= Limits.pageBytesMax {
-          last = page.dropFirst(index - 1).first
+          next = page.dropFirst(index - 1).first?.address.local
           break
         }
         guard let body = try rendering.dialog(try reader.access(to: room, for: caller), for: caller, reader) else {
@@ -121,7 +125,7 @@ enum ListDialogs: ServedOperation {
         if let content = body.lastMessage?.content { bytes += content.text.utf8.count + content.fields.text.utf8.count }
       }
       return DialogPageBody(
-        items: items, nextCursor: last?.address.local, cursor: rendering.cursor(head),
+        items: items, nextCursor: next, cursor: rendering.cursor(head),
         totalUnread: try reader.unread(of: caller.id),
         totalMentions: try reader.mentions(of: caller.id, in: nil))
     }

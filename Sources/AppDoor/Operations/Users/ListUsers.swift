@@ -50,15 +50,15 @@ enum ListUsers: ServedOperation {
       throw Problem(
         .malformed, "field-unknown", "field is \"name\", \"id\", \"email\" or \"phone\".", field: "field")
     }
-    // Each search reads many users; paging through the list does not.
-    if query != nil, input.cursor == nil { try call.accounts.pace(.search(caller.id)) }
-    let directory = DirectoryQuery(text: query, fields: fields, after: input.cursor, limit: limit + 1)
+    // Each page of a search looks at many users, wherever it begins; one of the list does not.
+    if query != nil { try call.accounts.pace(.search(caller.id)) }
+    let directory = DirectoryQuery(text: query, fields: fields, after: input.cursor, limit: limit)
     let realm = call.realm.id
-    let users = try await call.parley.read { reader in
-      try reader.directory(of: realm, directory).map { try reader.view(of: $0, for: caller) }
+    let (users, next) = try await call.parley.read { reader -> ([UserView], String?) in
+      let page = try reader.directoryPage(of: realm, directory)
+      return (try page.users.map { try reader.view(of: $0, for: caller) }, page.next)
     }
-    let (page, last) = users.page(limit)
-    return PageBody(items: page.map { call.rendering.user($0) }, nextCursor: last?.user.localpart)
+    return PageBody(items: users.map { call.rendering.user($0) }, nextCursor: next)
   }
 
   // MARK: By name

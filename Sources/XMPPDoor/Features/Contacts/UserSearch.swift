@@ -85,10 +85,11 @@ struct UserSearch: Feature {
     var found: [User] = []
     var last: String?
     var looked = 0
+    let end = try reader.directoryEnd(of: viewer.realm, after: nil, count: DoorLimits.usersLookedAtMax)
     // The other terms may leave few of those that match the first: the search continues behind them.
     repeat {
       let page = try reader.directory(
-        of: viewer.realm, DirectoryQuery(text: terms.first, after: last, limit: Limits.pageMax))
+        of: viewer.realm, DirectoryQuery(text: terms.first, after: last, through: end, limit: Limits.pageMax))
       found += page.filter { user in
         rest.allSatisfy { term in
           user.localpart.hasPrefix(term.name)
