@@ -130,7 +130,9 @@ public final class Blobs: Sendable {
     try await run({ inspectors.run(for: user, $0) }, body)
   }
 
-  /// - Parameter start: runs a job on one of the threads that it is for.
+  /// Runs a function that may block, and returns its result.
+  ///
+  /// - Parameter start: begins a job on a thread that is for it.
   private func run<Value: Sendable, Failure: Error>(
     _ start: @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable () throws(Failure) -> Value

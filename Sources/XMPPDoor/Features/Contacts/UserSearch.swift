@@ -9,7 +9,8 @@ import XMPP
 struct UserSearch: Feature {
   static let xep = XEP(
     55, "1.3", "Jabber Search",
-    note: "Finds users by name, and by the whole mail address if they allow it. At most 50 results.")
+    note: "Finds users by name, and by the whole mail address if they allow it. At most 50 results, among the first "
+      + "100,000 users.")
 
   private static let query = Name("query", NS.search)
   private static let fields = ["nick", "first", "last", "email"]
