@@ -100,6 +100,9 @@ public enum Limits {
   /// Deliveries into which such items are taken apart at each step: a tenth of a millisecond, and that of one item more. They are more
   /// than a step delivers, so that a session gets several at once when much waits.
   static let laneTakenApartMax = 256
+  /// Rows of the store that a post reads or writes beside those of an ordinary one, such as the people of a node, for which its author
+  /// is charged as for one stanza: they take some 40 us of the committer, about as long as a stanza does.
+  static let rowsPerStanza = 20
   /// Bytes of messages and other content of one user that are stored in a day, without files: a million messages, of which
   /// the row alone counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC)
   /// ends, and at twice the bound also what a user must be able to do all the same (`StoredContent`).
@@ -185,6 +188,7 @@ public enum Limits {
   public static let removedContactsMax = 1_000
   public static let groupsPerContactMax = 32
   public static let groupBytesMax = 1_023
+  /// Patterns of one block list; the next is refused with `block-list-full`. A change writes the rows that differ alone.
   public static let blocksMax = 1_000
   /// Addresses of one change of a block list that are looked up in the roster; for more of them it is read once.
   static let contactsLookedUpMax = 32
@@ -339,8 +343,10 @@ public enum Limits {
   /// The same, if another user publishes: others leave the owner room for their own items.
   public static let publishedWithOthersBytesMax = publishedBytesMax / 2
   /// Affiliations of one node, and explicit subscriptions to one; the next is refused with `policy-violation`. Each
-  /// publication reads all of them.
+  /// publication looks at all of them.
   public static let nodePeopleMax = 1_000
+  /// Entries of removed items that are erased in one post, some milliseconds of the committer; the others in later posts.
+  static let erasedEntriesAtOnce = 200
   /// Subscriptions of one user to one node: as many as sessions may subscribe themselves; and to all nodes. The next is
   /// refused with `too-many-subscriptions`.
   public static let subscriptionsPerNodeMax = sessionsPerUserMax
@@ -432,6 +438,11 @@ public enum Limits {
   public static let cachedDialogsMax = 50_000
   /// Members and their marks, over all cached rooms; and as many nicks of members (`NickLooks`).
   public static let cachedMembersMax = 200_000
+  /// Bytes of the affiliations and subscriptions of cached nodes: those of some 200,000 people. Who has them read again is charged
+  /// for their rows (`rowsPerStanza`).
+  static let cachedNodePeopleBytesMax = 33_554_432
+  /// Bytes of one of them beside the address, about.
+  static let nodePersonBytes = 96
 
   /// Members up to which the nicks of a room are read at once, when somebody wishes for a nick: some thousandths of a second.
   /// Those of larger rooms are read page by page as soon as somebody uses the room, so that nobody waits for all of them.

@@ -219,7 +219,9 @@ import Testing
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     _ = try await stage.say("one", from: romeo, to: juliet)
     // Behind its back: it must not look again.
-    try stage.store.write { try $0.setBlocks([BlockPattern(JID(romeo.address))], of: juliet.id) }
+    try stage.store.write {
+      try $0.insert(RankedBlock(rank: 0, pattern: BlockPattern(JID(romeo.address))), of: juliet.id)
+    }
     let user = try #require(try await stage.parley.read { try $0.user(juliet.id) })
     let login = try await stage.accounts.logIn(user, device: nil, client: nil)
     _ = try await stage.accounts.refresh(login.refreshToken)

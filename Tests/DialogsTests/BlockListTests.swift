@@ -17,7 +17,9 @@ import Testing
     for one in jids {
       for two in jids {
         let patterns = one == two ? [BlockPattern(one)] : [BlockPattern(one), BlockPattern(two)]
-        let list = BlockList(patterns)
+        var list = BlockList([])
+        let rows = list.add(patterns)
+        #expect(rows.map(\.pattern) == patterns)
         #expect(!list.isEmpty && list.patterns == patterns)
         for jid in jids {
           #expect(list.blocks(jid) == patterns.contains { $0.matches(jid) }, "\(one), \(two): \(jid)")
@@ -26,6 +28,43 @@ import Testing
     }
     let none = BlockList([])
     #expect(none.isEmpty && !jids.contains { none.blocks($0) })
+  }
+
+  /// A list that was changed is the one that is read anew, and its ranks increase.
+  @Test func aChangedListIsTheSameAsAStoredOne() throws {
+    let patterns = try addresses.map { BlockPattern(try JID($0)) }
+    var list = BlockList([])
+    var rows = list.add(patterns)
+    for gone in [[0, 3, 7], [10], [1, 9], [2, 4, 5, 6, 8]] {
+      let named = Set(gone.map { patterns[$0] })
+      let (removed, again) = (list.remove(named), list.remove(named))
+      #expect(removed == rows.filter { named.contains($0.pattern) } && again.isEmpty)
+      rows.removeAll { named.contains($0.pattern) }
+      rows += list.add([patterns[gone[0]]])
+      let stored = BlockList(rows)
+      #expect(list.patterns == rows.map(\.pattern) && rows.map(\.rank) == rows.map(\.rank).sorted())
+      for pattern in patterns {
+        #expect(list.contains(pattern) == stored.contains(pattern))
+        #expect(list.blocks(pattern.jid) == stored.blocks(pattern.jid))
+      }
+    }
+    let all = list.remove([])
+    #expect(all == rows)
+    #expect(list.isEmpty && !list.blocks(patterns[0].jid))
+  }
+
+  /// A list is not written whole for one address, by how many there are.
+  @Test func aChangeWritesTheRowsThatDiffer() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let many = try (0..<300).map { BlockPattern(try JID("user\($0)@elsewhere.example")) }
+    try await stage.parley.post(.block(many), by: romeo)
+    let before = try await stage.parley.work { $0.changedRows }
+    try await stage.parley.post(.unblock([many[7]]), by: romeo)
+    try await stage.parley.post(.block([many[7], many[8]]), by: romeo)
+    let changed = try await stage.parley.work { $0.changedRows } - before
+    #expect(changed < 100, "\(changed) rows")
+    #expect(try await stage.parley.read { try $0.blocks(of: romeo.id) } == many.filter { $0 != many[7] } + [many[7]])
   }
 
   private func presences(_ session: RecordingSession) -> [Heard] {

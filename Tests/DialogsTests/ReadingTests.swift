@@ -609,7 +609,9 @@ import Testing
                   owner: owner.id, address: peer.address, peer: peer.id, subscription: subscription,
                   version: Position(1)))
             }
-            if blocks { try writer.setBlocks([BlockPattern(JID(viewer.address))], of: user.id) }
+            if blocks {
+              try writer.insert(RankedBlock(rank: 0, pattern: BlockPattern(JID(viewer.address))), of: user.id)
+            }
           }
           let sessions = [try await stage.session(user, "r"), try await stage.session(viewer, "r")]
           let shares = theirs.from && own.to && !blocks

@@ -97,19 +97,22 @@ extension StoreConformance {
       try equal(try scene.read { try changes($0, after: 0, scene) }, ["nurse removed 7"])
       try equal(try scene.read { try $0.removedContactCount(of: scene.romeo.id) }, 1)
     },
-    Case(name: "a block list is kept in its order and replaced whole") { scene in
+    Case(name: "a block list is kept by the ranks of its rows") { scene in
       let patterns = try ["b@x.example/r \u{e9}", "a@x.example", "x.example", "x.example/z"].map {
         BlockPattern(try JID($0))
       }
-      try scene.write {
-        try $0.setBlocks(patterns, of: scene.romeo.id)
-        try $0.setBlocks([patterns[1]], of: scene.juliet.id)
+      let rows = patterns.enumerated().map { RankedBlock(rank: 2 * $0.offset, pattern: $0.element) }
+      try scene.write { writer in
+        for row in rows.reversed() { try writer.insert(row, of: scene.romeo.id) }
+        try writer.insert(RankedBlock(rank: 2, pattern: patterns[1]), of: scene.juliet.id)
       }
+      try equal(try scene.read { try $0.rankedBlocks(of: scene.romeo.id) }, rows)
       try equal(try scene.read { try $0.blocks(of: scene.romeo.id) }, patterns)
-      try scene.write { try $0.setBlocks([patterns[2], patterns[0]], of: scene.romeo.id) }
-      try equal(try scene.read { try $0.blocks(of: scene.romeo.id) }, [patterns[2], patterns[0]])
-      try scene.write { try $0.setBlocks([], of: scene.romeo.id) }
-      try equal(try scene.read { try $0.blocks(of: scene.romeo.id) }, [])
+      try scene.write { writer in
+        for rank in [0, 1, 2] { try writer.removeBlock(rank: rank, of: scene.romeo.id) }
+        try writer.insert(RankedBlock(rank: 7, pattern: patterns[0]), of: scene.romeo.id)
+      }
+      try equal(try scene.read { try $0.blocks(of: scene.romeo.id) }, [patterns[2], patterns[3], patterns[0]])
       try equal(try scene.read { try $0.blocks(of: scene.juliet.id) }, [patterns[1]])
     },
   ]

@@ -300,7 +300,8 @@ extension StoreConformance {
           try writer.setValue(of: owner.id, node: "n", item: "i", [1])
           try writer.put(
             Contact(owner: owner.id, address: other.address, peer: other.id, subscription: .both, version: Position(1)))
-          try writer.setBlocks([BlockPattern(JID(scene.nurse.address))], of: owner.id)
+          try writer.insert(
+            RankedBlock(rank: 0, pattern: BlockPattern(JID(scene.nurse.address))), of: owner.id)
           try writer.put(LoginCase.grant(owner.id, byte: UInt8(owner.id.number)))
         }
       }

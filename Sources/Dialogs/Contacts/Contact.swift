@@ -109,7 +109,7 @@ public final class ContactSnapshot: Sendable {
   }
 
   public convenience init(
-    user: User, contacts own: [BareJID: Contact], shared: [SharedContacts] = [], blocks: [BlockPattern],
+    user: User, contacts own: [BareJID: Contact], shared: [SharedContacts] = [], blocks: [RankedBlock],
     rosterVersion: Position, messagesFrom: Visibility
   ) {
     self.init(
@@ -131,7 +131,7 @@ public final class ContactSnapshot: Sendable {
     }
     try self.init(
       user: user, contacts: own,
-      shared: groups.groups(of: user.id), blocks: reader.blocks(of: user.id),
+      shared: groups.groups(of: user.id), blocks: reader.rankedBlocks(of: user.id),
       rosterVersion: reader.rosterVersion(of: user.id), messagesFrom: reader.userSettings(of: user.id).messagesFrom)
   }
 

@@ -12,7 +12,13 @@ public protocol ContactReader {
   func ownRosterVersion(of owner: UserID) throws -> Position
   /// Returns how many removed items are stored.
   func removedContactCount(of owner: UserID) throws -> Int
-  func blocks(of owner: UserID) throws -> [BlockPattern]
+  /// Returns the rows of a block list by rank.
+  func rankedBlocks(of owner: UserID) throws -> [RankedBlock]
+}
+
+extension ContactReader {
+  /// Returns a block list in the user's order.
+  public func blocks(of owner: UserID) throws -> [BlockPattern] { try rankedBlocks(of: owner).map(\.pattern) }
 }
 
 /// Changes contacts and blocks.
@@ -22,5 +28,7 @@ public protocol ContactWriter {
   func remove(_ contact: Contact, version: Position) throws
   /// Deletes the tombstones that were left first, at least one; returns the version of the last of them.
   func deleteRemovedContacts(of owner: UserID, oldest count: Int) throws -> Position?
-  func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws
+  /// Inserts a row of a block list, whose rank no other row of the list has.
+  func insert(_ block: RankedBlock, of owner: UserID) throws
+  func removeBlock(rank: Int, of owner: UserID) throws
 }

@@ -415,35 +415,37 @@ extension Judge {
     if patterns.isEmpty {
       throw Problem(.malformed, "nothing-to-block", "Name at least one address to block.", field: "item")
     }
-    let before = try blockList(of: owner.id).patterns
-    var seen = Set(before)
-    let added = patterns.filter { seen.insert($0).inserted }
+    var list = try blockList(of: owner.id)
+    var seen: Set<BlockPattern> = []
+    let added = patterns.filter { !list.contains($0) && seen.insert($0).inserted }
     if added.isEmpty { return }
-    if before.count + added.count > Limits.blocksMax {
+    if list.patterns.count + added.count > Limits.blocksMax {
       throw Problem(.tooLarge, "block-list-full", "A block list has at most \(Limits.blocksMax) items.")
     }
     // Blocked contacts see the user become unavailable, before the block takes effect (XEP-0191 3.3).
     try presence(of: owner, toThoseIn: added, available: false)
-    try recordBlocks(before + added, BlockChange(act: .block, patterns: added), of: owner)
+    charge(rows: added.count)
+    for block in list.add(added) { try writer.insert(block, of: owner.id) }
+    try recordBlocks(list, BlockChange(act: .block, patterns: added), of: owner)
   }
 
   mutating func unblock(_ post: Post, _ patterns: [BlockPattern]) throws {
     let owner = post.author
-    let before = try blockList(of: owner.id).patterns
-    let named = Set(patterns)
-    let gone = named.isEmpty ? before : before.filter { named.contains($0) }
-    if gone.isEmpty { return settle(post) }
-    let after = named.isEmpty ? [] : before.filter { !named.contains($0) }
-    try recordBlocks(after, BlockChange(act: .unblock, patterns: gone), of: owner)
+    var list = try blockList(of: owner.id)
+    let blocks = list.remove(Set(patterns))
+    if blocks.isEmpty { return settle(post) }
+    charge(rows: blocks.count)
+    for block in blocks { try writer.removeBlock(rank: block.rank, of: owner.id) }
+    let gone = blocks.map(\.pattern)
+    try recordBlocks(list, BlockChange(act: .unblock, patterns: gone), of: owner)
     try presence(of: owner, toThoseIn: gone, available: true)
     settle(post)
   }
 
   private mutating func recordBlocks(
-    _ patterns: [BlockPattern], _ change: BlockChange, of owner: Party
+    _ list: BlockList, _ change: BlockChange, of owner: Party
   ) throws {
-    let list = BlockList(patterns)
-    try setBlockList(of: owner.id, list)
+    remember(list, of: owner.id)
     let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition())
     tell(.contactSnapshot(owner.id) { $0.with(blockList: list) })
     tell(.entry(entry, author: nil))
@@ -464,7 +466,7 @@ extension Judge {
 
   /// Returns the contacts at the addresses and domains of patterns, each once. A few addresses are looked up; for more of
   /// them, and for domains, the roster is read once.
-  private func contacts(of owner: Party, in patterns: [BlockPattern]) throws -> [Contact] {
+  private mutating func contacts(of owner: Party, in patterns: [BlockPattern]) throws -> [Contact] {
     let addresses = Set(patterns.compactMap { $0.jid.local == nil ? nil : $0.jid.bare })
     // No contact is at a domain's resource.
     let domains = Set(patterns.compactMap { $0.jid.isDomain ? $0.jid.domain : nil })
@@ -472,7 +474,9 @@ extension Judge {
       let inOrder = addresses.sorted { $0.description < $1.description }
       return try inOrder.compactMap { try writer.contact(of: owner.id, $0) }
     }
-    return try writer.contacts(of: owner.id).filter {
+    let all = try writer.contacts(of: owner.id)
+    charge(rows: all.count)
+    return all.filter {
       addresses.contains($0.address) || domains.contains($0.address.domain)
     }
   }

@@ -59,6 +59,8 @@ struct Judge {
   private var storing: [SendingAccount: Int64] = [:]
   private var written: Position
   var rooms = RoomCache()
+  /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
+  private var chargedRows = 0
   /// The numbers of rows in the outbox; `nil` until they are needed.
   var outbox: OutboxLedger?
   /// The sessions that came online in this batch: the hub registers them after it.
@@ -202,6 +204,7 @@ struct Judge {
     storing = [:]
     arriving = []
     rooms.rollBack()
+    chargedRows = 0
     outbox = nil
     isGathering = false
     changedSnapshots = []
@@ -244,7 +247,13 @@ struct Judge {
     } catch let problem as Problem {
       effects.append(.settled(post, .failure(problem)))
     }
+    let stanzas = chargedRows / Limits.rowsPerStanza
+    chargedRows = 0
+    if stanzas > 0, !post.isFromBackend { sendingBudget(of: post).owe(stanzas: stanzas, now: now) }
   }
+
+  /// Charges the author of the present post for rows that it reads or writes beside those of an ordinary post.
+  mutating func charge(rows: Int) { chargedRows += rows }
 
   /// Counts the bytes of a message, which the caller stores next. Throws if its author may store no more today.
   ///
@@ -532,15 +541,13 @@ struct Judge {
 
   mutating func blockList(of user: UserID) throws -> BlockList {
     if let known = blocks[user] { return known }
-    let found = BlockList(try writer.blocks(of: user))
+    let found = BlockList(try writer.rankedBlocks(of: user))
     blocks[user] = found
     return found
   }
 
-  mutating func setBlockList(of user: UserID, _ list: BlockList) throws {
-    try writer.setBlocks(list.patterns, of: user)
-    blocks[user] = list
-  }
+  /// Remembers a block list whose changes have been written.
+  mutating func remember(_ list: BlockList, of user: UserID) { blocks[user] = list }
 
   /// Returns the user's preferences; `nil` if none were set.
   mutating func archivePreferences(of user: UserID) throws -> ArchivePreferences? {

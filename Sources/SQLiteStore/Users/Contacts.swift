@@ -43,12 +43,12 @@ extension Reader {
       request: row.bytesOrNil(6), version: Position(row.int(7)))
   }
 
-  func blocks(of owner: UserID) throws -> [BlockPattern] {
+  func rankedBlocks(of owner: UserID) throws -> [RankedBlock] {
     try connection(.blocks, owner).all { row in
-      guard let jid = JID(stored: row.text(0)) else {
+      guard let jid = JID(stored: row.text(1)) else {
         throw StoreFailure.corrupt("a block of user \(owner.number) is not an address")
       }
-      return BlockPattern(jid)
+      return RankedBlock(rank: Int(row.int(0)), pattern: BlockPattern(jid))
     }
   }
 }
@@ -82,11 +82,12 @@ extension Writer {
     return last
   }
 
-  func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws {
-    try connection(.deleteBlocks, owner).run()
-    for (rank, pattern) in patterns.enumerated() {
-      try connection(.insertBlock, owner, rank, pattern.jid.description).run()
-    }
+  func insert(_ block: RankedBlock, of owner: UserID) throws {
+    try connection(.insertBlock, owner, block.rank, block.pattern.jid.description).run()
+  }
+
+  func removeBlock(rank: Int, of owner: UserID) throws {
+    try connection(.deleteBlock, owner, rank).run()
   }
 }
 
@@ -120,7 +121,8 @@ extension Query {
         ELSE hidden END,
       peer = ?3, name = ?4, groups = ?5, subscription = ?6, request = ?7, version = ?8, removed = ?9
     """)
-  fileprivate static let blocks = Query("SELECT jid FROM blocks WHERE owner = ?1 ORDER BY rank")
+  fileprivate static let blocks = Query("SELECT rank, jid FROM blocks WHERE owner = ?1 ORDER BY rank")
   static let deleteBlocks = Query("DELETE FROM blocks WHERE owner = ?1")
+  fileprivate static let deleteBlock = Query("DELETE FROM blocks WHERE owner = ?1 AND rank = ?2")
   fileprivate static let insertBlock = Query("INSERT INTO blocks (owner, rank, jid) VALUES (?1, ?2, ?3)")
 }
