@@ -72,7 +72,16 @@ extension StoreConformance {
         try $0.removeItem("never there", in: "n", of: scene.romeo.id)
       }
       try equal(try ids(true, 9), ["c", "a"])
-      try scene.write { try $0.removeItems(in: "n", of: scene.romeo.id) }
+      try scene.write { try $0.put(b, in: "n", of: scene.romeo.id) }
+      try equal(try ids(true, 9), ["b", "c", "a"])
+      func remove(_ count: Int) throws -> [Position] {
+        try scene.write { try $0.removeItems(in: "n", of: scene.romeo.id, oldest: count) }.sorted()
+      }
+      try equal(try remove(0), [])
+      try equal(try remove(2), [b.position, c.position])
+      try equal(try ids(true, 9), ["a"])
+      try equal(try remove(2), [again.position])
+      try equal(try remove(.max), [])
       try equal(try ids(true, 9), [])
       try equal(try scene.read { try $0.items(in: "other", of: scene.romeo.id, newest: true, limit: 9) }, [b])
       try equal(try scene.read { try $0.items(in: "n", of: scene.juliet.id, newest: true, limit: 9) }, [a])

@@ -355,7 +355,7 @@ struct PEPTests {
       for number in 41...1_000 { try writer.removeItem(name(number), in: node.name, of: node.owner) }
     }
     #expect(try stored() == (1...40).map(name))
-    try stage.store.write { try $0.removeItems(in: node.name, of: node.owner) }
+    _ = try stage.store.write { try $0.removeItems(in: node.name, of: node.owner, oldest: .max) }
     #expect(try stored() == [])
   }
 

@@ -58,6 +58,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private var pause = DispatchTime(uptimeNanoseconds: 0)
   /// Whether something of the next settled post is for a room or for contacts.
   private var isSpread = false
+  /// The people whom node events of the next settled post may be for (`Hub.route`).
+  private var nodeAudience = (contacts: 0, subscribers: 0)
 
   init(
     store: any Store, hub: Hub, registries: Parley.Registries, clock: any Clock, realms: RealmTable,
@@ -142,6 +144,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     // The further entries of the next settled post, if it is a message with several files.
     var parts = 0
     isSpread = false
+    nodeAudience = (0, 0)
     for (index, item) in effects.enumerated() {
       switch item {
       case .settled(let post, var result):
@@ -154,7 +157,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
             charge.add(parts, now: clock.now)
           }
         }
+        let ofNodes = takeNodeDeliveries(of: post)
         (parts, isSpread) = (0, false)
+        if case .success = result, ofNodes > 0 { chargeNodeDeliveries(ofNodes, of: post) }
         if case .success(let receipt) = result, receipt.deliveries > 0 {
           registries.sending.budget(ofAuthor: post.author, from: post.peer, in: judge.realms, now: clock.now)
             .owe(deliveries: receipt.deliveries, now: clock.now)
@@ -218,7 +223,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         tell(effect, into: &lanes)
       case .node(let event, let contactSnapshot):
         if event.isForContacts { isSpread = true }
-        hub.route(event, contactSnapshot: contactSnapshot, into: &lanes)
+        let (contacts, subscribers) = hub.route(event, contactSnapshot: contactSnapshot, into: &lanes)
+        nodeAudience.contacts += contacts
+        nodeAudience.subscribers += subscribers
       case .followed(let memberships, let session):
         for each in memberships { audiences.follow(each.room, by: session, seesAddresses: each.seesAddresses) }
       case .vacated(let session): audiences.forget(session)
@@ -236,6 +243,28 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     }
     lanes.send()
     for body in waiting { body() }
+  }
+
+  /// Returns the deliveries of a post's node events for which its author is charged now: those to explicit subscribers, whose number is
+  /// not known before, and of a visit those to the owner's contacts. The owner was charged for these (`Parley.submit`).
+  private func takeNodeDeliveries(of post: Post) -> Int {
+    defer { nodeAudience = (0, 0) }
+    if post.isFromBackend { return 0 }
+    let contacts = if case .visit = post.intent { nodeAudience.contacts } else { 0 }
+    return nodeAudience.subscribers + contacts
+  }
+
+  /// Charges whoever caused the deliveries: a component that acts in a user's name for itself, as for those to contacts.
+  private func chargeNodeDeliveries(_ count: Int, of post: Post) {
+    let now = clock.now
+    let component = post.component.flatMap { judge.realms.realm($0) }
+    let budget =
+      if let component {
+        registries.sending.budget(of: SendingAccount.component(component.domain), now: now)
+      } else {
+        registries.sending.budget(ofAuthor: post.author, from: post.peer, in: judge.realms, now: now)
+      }
+    budget.owe(deliveries: count, now: now)
   }
 
   private func announce(_ entry: Entry, except author: SessionID?, into lanes: inout LaneBatch) {

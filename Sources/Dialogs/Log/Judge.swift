@@ -59,8 +59,14 @@ struct Judge {
   private var storing: [SendingAccount: Int64] = [:]
   private var written: Position
   var rooms = RoomCache()
+  var nodePeople = NodePeopleCache()
   /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
   private var chargedRows = 0
+  /// The stanzas that the posts of the batch count as for such rows, which are charged once it is committed: a batch that fails is
+  /// judged again.
+  private var rowCharges: [(budget: SendingBudget, stanzas: Int)] = []
+  /// The contacts that the present post has read of the owner of a node, who is not online.
+  var ownerSnapshot: ContactSnapshot?
   /// The numbers of rows in the outbox; `nil` until they are needed.
   var outbox: OutboxLedger?
   /// The sessions that came online in this batch: the hub registers them after it.
@@ -204,7 +210,10 @@ struct Judge {
     storing = [:]
     arriving = []
     rooms.rollBack()
+    nodePeople.rollBack()
     chargedRows = 0
+    rowCharges = []
+    ownerSnapshot = nil
     outbox = nil
     isGathering = false
     changedSnapshots = []
@@ -223,6 +232,9 @@ struct Judge {
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()
+    nodePeople.settled()
+    for (budget, stanzas) in rowCharges { budget.owe(stanzas: stanzas, now: now) }
+    rowCharges.removeAll(keepingCapacity: true)
     sending.noteStored(storing, at: now)
     storing.removeAll(keepingCapacity: true)
     arriving.removeAll(keepingCapacity: true)
@@ -249,7 +261,8 @@ struct Judge {
     }
     let stanzas = chargedRows / Limits.rowsPerStanza
     chargedRows = 0
-    if stanzas > 0, !post.isFromBackend { sendingBudget(of: post).owe(stanzas: stanzas, now: now) }
+    ownerSnapshot = nil
+    if stanzas > 0, !post.isFromBackend { rowCharges.append((sendingBudget(of: post), stanzas)) }
   }
 
   /// Charges the author of the present post for rows that it reads or writes beside those of an ordinary post.
@@ -369,6 +382,7 @@ struct Judge {
         blocks = [:]
         preferences = [:]
         rooms.forget()
+        nodePeople.forget()
         outbox = nil
       }
       if let changed = work.dialog {
@@ -412,8 +426,12 @@ struct Judge {
 
   mutating func tell(_ item: Effect) {
     switch item {
-    case .contactSnapshot(let user, _): changedSnapshots.insert(user)
-    case .contactGroup, .contactNamed: hasChangedGroups = true
+    case .contactSnapshot(let user, _):
+      changedSnapshots.insert(user)
+      ownerSnapshot = nil
+    case .contactGroup, .contactNamed:
+      hasChangedGroups = true
+      ownerSnapshot = nil
     default: break
     }
     effects.append(item)

@@ -294,6 +294,8 @@ public enum NodeIntent: Sendable {
   case bookmarks(BookmarksDraft)
   /// Writes further changes of that list, which are the value of the receipt before. `Receipt.value` is what is left.
   case bookmarkChanges(BookmarkChanges)
+  /// Erases further entries of removed items in their owner's self dialog, for the server.
+  case eraseEntries(ArraySlice<Position>, in: DialogID)
   /// Announces the whole list of bookmarks (`BookmarkLists`).
   case tellBookmarks
 }

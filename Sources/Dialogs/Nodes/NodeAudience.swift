@@ -7,17 +7,24 @@ extension Hub {
   ///
   /// - Parameter contactSnapshot: the owner's, if they are not online, as publishing needs no session. A service has
   ///   none: it has no contacts and blocks nobody.
-  func route(_ event: NodeEvent, contactSnapshot: ContactSnapshot?, into batch: inout LaneBatch) {
+  /// - Returns: the numbers of the contacts and of the explicit subscribers whom it may be for; 0 if they are few
+  ///   (`Limits.fanOutMin`).
+  func route(
+    _ event: NodeEvent, contactSnapshot: ContactSnapshot?, into batch: inout LaneBatch
+  ) -> (contacts: Int, subscribers: Int) {
     let contactSnapshot = self.contactSnapshot(of: event.owner.id) ?? contactSnapshot
     if let recipient = event.recipient {
       var told: Set<SessionID> = []
-      return add(event, to: recipient, contactSnapshot, &told, into: &batch)
+      add(event, to: recipient, contactSnapshot, &told, into: &batch)
+      return (0, 0)
     }
     let people = event.people
+    var contacts = 0
     var told: Set<SessionID> = []
     add(event, to: onlineSessions(of: event.owner.id), &told, into: &batch)
     if let contactSnapshot, event.isForContacts {
-      batch.spread(.user(event.owner.id), to: contactSnapshot.subscribers.count) { batch in
+      contacts = contactSnapshot.subscribers.count
+      batch.spread(.user(event.owner.id), to: contacts) { batch in
         contactSnapshot.forEachContact(finding: { online($0) }) { contact, other in
           guard contact.subscription.from else { return }
           if contact.peer == nil { return addElsewhere(event, to: contact, contactSnapshot, into: &batch) }
@@ -29,16 +36,20 @@ extension Hub {
         }
       }
     }
-    for subscription in people.subscriptions where !subscription.isPaused {
-      // A pending subscriber is told only of the node's deletion (XEP-0060 8.4.2).
-      if subscription.state == .pending, event.kind != .deleted { continue }
-      let address = subscription.address.bare
-      if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {
-        let relation = people.relation(of: address, contactSnapshot?.contact(address))
-        if event.configuration.denial(to: relation) != nil { continue }
+    batch.spread(.user(event.owner.id), to: people.subscriptions.count) { batch in
+      for subscription in people.subscriptions where !subscription.isPaused {
+        // A pending subscriber is told only of the node's deletion (XEP-0060 8.4.2).
+        if subscription.state == .pending, event.kind != .deleted { continue }
+        let address = subscription.address.bare
+        if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {
+          let relation = people.relation(of: address, contactSnapshot?.contact(address))
+          if event.configuration.denial(to: relation) != nil { continue }
+        }
+        add(event, to: subscription.address, contactSnapshot, &told, into: &batch)
       }
-      add(event, to: subscription.address, contactSnapshot, &told, into: &batch)
     }
+    func many(_ count: Int) -> Int { count < Limits.fanOutMin ? 0 : count }
+    return (many(contacts), many(people.subscriptions.count))
   }
 
   /// Adds the clients of a contact elsewhere that want to be notified, as far as the contact shows itself to the owner.

@@ -39,19 +39,68 @@ public struct NodeSubscription: Hashable, Sendable {
 
 /// The affiliations and subscriptions of a node.
 public struct NodePeople: Hashable, Sendable {
-  public var affiliations: [BareJID: NodeAffiliation]
-  /// The subscriptions, ordered by address.
-  public let subscriptions: [NodeSubscription]
-  /// The users with a subscription that is not pending.
-  private let subscribers: Set<BareJID>
+  public private(set) var affiliations: [BareJID: NodeAffiliation]
+  /// The subscriptions, ordered by the octets of their addresses.
+  public private(set) var subscriptions: [NodeSubscription]
+  /// The users with subscriptions that are not pending, with the number of these.
+  private var subscribers: [BareJID: Int] = [:]
+  /// The octets of all addresses.
+  private(set) var addressBytes = 0
 
   public init(affiliations: [BareJID: NodeAffiliation] = [:], subscriptions: [NodeSubscription] = []) {
     self.affiliations = affiliations
     self.subscriptions = subscriptions
-    subscribers = Set(subscriptions.lazy.filter { $0.state == .subscribed }.map(\.address.bare))
+    for address in affiliations.keys { addressBytes += address.description.utf8.count }
+    for subscription in subscriptions { note(subscription, 1) }
   }
 
   public var isEmpty: Bool { affiliations.isEmpty && subscriptions.isEmpty }
+  var count: Int { affiliations.count + subscriptions.count }
+
+  /// Sets an affiliation; `nil` removes it.
+  mutating func set(_ affiliation: NodeAffiliation?, of address: BareJID) {
+    let bytes = address.description.utf8.count
+    if affiliations[address] != nil { addressBytes -= bytes }
+    affiliations[address] = affiliation
+    if affiliation != nil { addressBytes += bytes }
+  }
+
+  func subscription(of address: JID) -> NodeSubscription? {
+    let place = place(of: address)
+    guard place < subscriptions.count, subscriptions[place].address == address else { return nil }
+    return subscriptions[place]
+  }
+
+  /// Inserts or replaces a subscription.
+  mutating func set(_ subscription: NodeSubscription) {
+    removeSubscription(of: subscription.address)
+    subscriptions.insert(subscription, at: place(of: subscription.address))
+    note(subscription, 1)
+  }
+
+  mutating func removeSubscription(of address: JID) {
+    guard let known = subscription(of: address) else { return }
+    subscriptions.remove(at: place(of: address))
+    note(known, -1)
+  }
+
+  /// Returns the index of the first subscription that is not before an address.
+  private func place(of address: JID) -> Int {
+    var (low, high) = (0, subscriptions.count)
+    while low < high {
+      let middle = (low + high) / 2
+      let other = subscriptions[middle].address.description
+      if other.utf8.lexicographicallyPrecedes(address.description.utf8) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private mutating func note(_ subscription: NodeSubscription, _ difference: Int) {
+    addressBytes += difference * subscription.address.description.utf8.count
+    guard subscription.state == .subscribed else { return }
+    let left = subscribers[subscription.address.bare, default: 0] + difference
+    subscribers[subscription.address.bare] = left == 0 ? nil : left
+  }
 
   /// Returns the relation of a user to the node.
   ///
@@ -59,7 +108,7 @@ public struct NodePeople: Hashable, Sendable {
   public func relation(of address: BareJID, _ contact: Contact?) -> NodeRelation {
     NodeRelation(
       contact: contact, affiliation: affiliations[address],
-      isSubscribed: subscribers.contains(address))
+      isSubscribed: subscribers[address] != nil)
   }
 }
 
@@ -86,6 +135,9 @@ extension NodeConfiguration {
     case notSubscribed
     case outcast, publishOnly
   }
+
+  /// Whether access depends on the owner's contacts.
+  var asksContacts: Bool { access == .presence || access == .roster }
 
   public func denial(to relation: NodeRelation) -> Denial? {
     switch relation.affiliation {

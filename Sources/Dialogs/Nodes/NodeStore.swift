@@ -38,7 +38,8 @@ public protocol NodeWriter {
   /// Inserts or replaces an item.
   func put(_ item: NodeItem, in node: String, of owner: UserID) throws
   func removeItem(_ id: String, in node: String, of owner: UserID) throws
-  func removeItems(in node: String, of owner: UserID) throws
+  /// Removes the oldest items of a node. Returns the positions at which they were published, in any order.
+  func removeItems(in node: String, of owner: UserID, oldest count: Int) throws -> [Position]
   /// Removes a node with its items, affiliations and subscriptions.
   func removeNode(_ name: String, of owner: UserID) throws
   /// Sets an affiliation; `nil` removes it.

@@ -14,16 +14,14 @@ extension Judge {
       try subscribe(post, address, isPaused, to: visit.node, of: owner)
     case .unsubscribe(let address):
       let (node, people) = try subscribed(post, address, to: visit.node, of: owner)
-      guard people.subscriptions.contains(where: { $0.address == address }) else { throw Problem.notSubscribed }
-      try writer.removeSubscription(of: address, in: node.name, of: owner.id)
+      guard people.subscription(of: address) != nil else { throw Problem.notSubscribed }
+      try removeSubscription(of: address, in: node.name, of: owner.id)
       settle(post)
     case .pause(let address, let isPaused):
       let (node, people) = try subscribed(post, address, to: visit.node, of: owner)
-      guard var subscription = people.subscriptions.first(where: { $0.address == address }) else {
-        throw Problem.notSubscribed
-      }
+      guard var subscription = people.subscription(of: address) else { throw Problem.notSubscribed }
       subscription.isPaused = isPaused ?? subscription.isPaused
-      try writer.put(subscription, in: node.name, of: owner.id)
+      try setSubscription(subscription, in: node.name, of: owner.id)
       settle(post)
     case .publish(let draft): try publish(post, draft, to: visit.node, of: owner)
     case .retract(let item, let notifies): try retract(post, item, from: visit.node, of: owner, notifies)
@@ -40,21 +38,22 @@ extension Judge {
   }
 
   private func relation(
-    of address: BareJID, in people: NodePeople, of owner: Party
+    of address: BareJID, to node: Node, _ people: NodePeople, of owner: Party
   ) throws -> NodeRelation {
-    var relation = people.relation(of: address, try writer.contact(of: owner.id, address))
+    let contact = try node.configuration.asksContacts ? writer.contact(of: owner.id, address) : nil
+    var relation = people.relation(of: address, contact)
     if address == owner.address { relation.affiliation = .owner }
     return relation
   }
 
   // MARK: Subscribing
 
-  private func subscribed(
+  private mutating func subscribed(
     _ post: Post, _ address: JID, to name: String, of owner: Party
   ) throws -> (Node, NodePeople) {
     guard address.isAt(post.author.address) else { throw Problem.notYours }
     let node = try find(name, of: owner)
-    return (node, try writer.people(of: node.name, of: owner.id))
+    return (node, try people(of: node.name, of: owner.id))
   }
 
   private mutating func subscribe(
@@ -63,10 +62,10 @@ extension Judge {
     let (node, people) = try subscribed(post, address, to: name, of: owner)
     let author = post.author
     var subscription = NodeSubscription(address: address, state: .subscribed)
-    let known = people.subscriptions.first { $0.address == address }
+    let known = people.subscription(of: address)
     if let known { subscription = known }
     if author.id != owner.id {
-      switch node.configuration.denial(to: try relation(of: author.address, in: people, of: owner)) {
+      switch node.configuration.denial(to: try relation(of: author.address, to: node, people, of: owner)) {
       case nil: subscription.state = .subscribed
       case .notSubscribed?:
         if known != nil { throw Problem.subscriptionPending }
@@ -82,14 +81,14 @@ extension Judge {
       else { throw Problem.tooManySubscriptions }
     }
     // A user who is already subscribed is told so (6.1.6).
-    if subscription != known { try writer.put(subscription, in: node.name, of: owner.id) }
+    if subscription != known { try setSubscription(subscription, in: node.name, of: owner.id) }
     if subscription.state == .pending {
       let stored = people.affiliations.filter { $0.value == .owner }.keys.sorted { $0.description < $1.description }
       for asked in owner.id.isService ? stored : [owner.address] {
         try inform(.requested(address), of: node, by: owner, recipient: JID(asked))
       }
     } else if known?.state != .subscribed {
-      try tellLast(of: node, by: owner, to: address)
+      try tellLast(lastItem(of: node), of: node, by: owner, to: address)
     }
     var receipt = Receipt(position: head)
     receipt.isRepeat = subscription == known
@@ -97,13 +96,17 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// Sends the last item to a new subscriber (XEP-0163 4.3.4).
+  /// Returns the item that new subscribers get (XEP-0163 4.3.4), if there is one.
+  private func lastItem(of node: Node) throws -> NodeItem? {
+    guard node.configuration.notifies, node.configuration.sendLast != .never else { return nil }
+    return try writer.items(in: node.name, of: node.owner, newest: true, limit: 1).last
+  }
+
+  /// Sends the last item to a new subscriber.
   private mutating func tellLast(
-    of node: Node, by owner: Party, to address: JID
+    _ item: NodeItem?, of node: Node, by owner: Party, to address: JID
   ) throws {
-    guard node.configuration.notifies, node.configuration.sendLast != .never,
-      let item = try writer.items(in: node.name, of: owner.id, newest: true, limit: 1).last
-    else { return }
+    guard let item else { return }
     try inform(.published(item), of: node, by: owner, recipient: address, isLast: true)
   }
 
@@ -157,13 +160,13 @@ extension Judge {
 
   /// Returns a node in which the author may publish. At another user's account only those who may publish learn whether
   /// it exists, and views are written by their owner only; at a service everybody learns it (7.1.3.3).
-  private func writable(
+  private mutating func writable(
     _ name: String, of owner: Party, by author: Party
   ) throws -> (Node, NodeRelation, NodePeople) {
     let found = Node.isView(name) ? nil : try writer.node(name, of: owner.id)
     guard let node = found else { throw owner.id.isService ? Problem.nodeUnknown : Problem.notYours }
-    let people = try writer.people(of: name, of: owner.id)
-    var relation = try relation(of: author.address, in: people, of: owner)
+    let people = try people(of: name, of: owner.id)
+    var relation = try relation(of: author.address, to: node, people, of: owner)
     if pubsub.isAdmin(author, of: owner.id) { relation.affiliation = .owner }
     guard node.configuration.lets(relation) else { throw Problem.notYours }
     return (node, relation, people)
@@ -181,17 +184,18 @@ extension Judge {
     {
       throw Problem(.malformed, "option-invalid", "This node is its owner's alone.")
     }
-    var people = try writer.people(of: name, of: owner.id)
+    var people = try people(of: name, of: owner.id)
     let refused = try unchangeable(changes, people, of: owner).merging(nobodys(changes, people, of: owner)) { $1 }
     let changes = changes.filter { refused[$0.key] == nil && $0.key != owner.address }
-    for (address, affiliation) in changes { people.affiliations[address] = affiliation }
+    for (address, affiliation) in changes { people.set(affiliation, of: address) }
     guard people.affiliations.count <= Limits.nodePeopleMax else {
       throw Problem(.tooLarge, "too-many-affiliations", "A node has at most \(Limits.nodePeopleMax) affiliations.")
     }
+    charge(rows: changes.count)
     for (address, affiliation) in changes {
-      try writer.setAffiliation(affiliation, of: address, in: name, of: owner.id)
+      try setAffiliation(affiliation, of: address, in: name, of: owner.id)
     }
-    try review(node, of: owner, people) { changes.keys.contains($0) }
+    try review(node, of: owner, people, people.subscriptions.filter { changes.keys.contains($0.address.bare) })
     var receipt = Receipt(position: head)
     receipt.value = refused
     settle(post, receipt)
@@ -230,11 +234,12 @@ extension Judge {
     _ post: Post, _ name: String, of owner: Party, _ changes: [JID: NodeSubscription.State?]
   ) throws {
     let node = try owned(name, of: owner, by: post.author)
-    let people = try writer.people(of: name, of: owner.id)
+    let people = try people(of: name, of: owner.id)
+    let last = try changes.values.contains(where: { $0 == .subscribed }) ? lastItem(of: node) : nil
     var refused: [JID: NodeSubscription.State?] = [:]
     // Sorted, so that the order does not depend on hashes.
     for (address, state) in changes.sorted(by: { $0.key.description < $1.key.description }) {
-      guard var known = people.subscriptions.first(where: { $0.address == address }) else {
+      guard var known = people.subscription(of: address) else {
         if state != nil { refused[address] = .some(nil) }
         continue
       }
@@ -243,12 +248,13 @@ extension Judge {
       case nil: try end(known, to: node, of: owner)
       case .subscribed?:
         known.state = .subscribed
-        let relation = try relation(of: address.bare, in: people, of: owner)
+        if node.configuration.asksContacts { charge(rows: 1) }
+        let relation = try relation(of: address.bare, to: node, people, of: owner)
         // The owner's approval satisfies the access model `authorize`, and no other.
         if let denial = node.configuration.denial(to: relation), denial != .notSubscribed {
           refused[address] = .pending
         } else {
-          try begin(known, to: node, of: owner)
+          try begin(known, to: node, of: owner, last)
         }
       case .pending?: refused[address] = known.state
       }
@@ -259,17 +265,19 @@ extension Judge {
   }
 
   private mutating func begin(
-    _ subscription: NodeSubscription, to node: Node, of owner: Party
+    _ subscription: NodeSubscription, to node: Node, of owner: Party, _ last: NodeItem?
   ) throws {
-    try writer.put(subscription, in: node.name, of: owner.id)
+    charge(rows: 1)
+    try setSubscription(subscription, in: node.name, of: owner.id)
     try inform(.subscription(.subscribed), of: node, by: owner, recipient: subscription.address)
-    try tellLast(of: node, by: owner, to: subscription.address)
+    try tellLast(last, of: node, by: owner, to: subscription.address)
   }
 
   private mutating func end(
     _ subscription: NodeSubscription, to node: Node, of owner: Party
   ) throws {
-    try writer.removeSubscription(of: subscription.address, in: node.name, of: owner.id)
+    charge(rows: 1)
+    try removeSubscription(of: subscription.address, in: node.name, of: owner.id)
     try inform(.subscription(nil), of: node, by: owner, recipient: subscription.address)
   }
 
@@ -277,18 +285,21 @@ extension Judge {
 
   /// Ends subscriptions of users who may not read any more, and grants pending ones that need no permission now (8.6,
   /// XEP-0163 7).
+  ///
+  /// - Parameter subscriptions: those of the node that the change concerns.
   mutating func review(
-    _ node: Node, of owner: Party, _ people: NodePeople,
-    where concerns: (BareJID) -> Bool = { _ in true }
+    _ node: Node, of owner: Party, _ people: NodePeople, _ subscriptions: [NodeSubscription]
   ) throws {
-    for var subscription in people.subscriptions {
+    if node.configuration.asksContacts { charge(rows: subscriptions.count) }
+    let last = try subscriptions.contains(where: { $0.state == .pending }) ? lastItem(of: node) : nil
+    for var subscription in subscriptions {
       let address = subscription.address.bare
-      if address == owner.address || !concerns(address) { continue }
-      switch node.configuration.denial(to: try relation(of: address, in: people, of: owner)) {
+      if address == owner.address { continue }
+      switch node.configuration.denial(to: try relation(of: address, to: node, people, of: owner)) {
       case nil:
         guard subscription.state == .pending else { continue }
         subscription.state = .subscribed
-        try begin(subscription, to: node, of: owner)
+        try begin(subscription, to: node, of: owner, last)
       case .notSubscribed?: continue
       case .some: try end(subscription, to: node, of: owner)
       }
@@ -297,10 +308,16 @@ extension Judge {
 
   /// Reviews a contact's subscriptions after the owner has changed the contact.
   mutating func reviewSubscriptions(of address: BareJID, with owner: Party) throws {
-    let names = Set(try writer.subscriptions(of: address, with: owner.id).map(\.node))
-    for name in names.sorted() {
+    let rows = try writer.subscriptions(of: address, with: owner.id)
+    if rows.isEmpty { return }
+    let affiliations = try writer.affiliations(of: address, with: owner.id)
+    for (name, found) in Dictionary(grouping: rows, by: { $0.node }).sorted(by: { $0.key < $1.key }) {
       guard let node = try writer.node(name, of: owner.id) else { continue }
-      try review(node, of: owner, try writer.people(of: name, of: owner.id)) { $0 == address }
+      // The others at the node are not concerned, and may be a thousand.
+      let subscriptions = found.map { $0.1 }
+      let people = NodePeople(
+        affiliations: affiliations[name].map { [address: $0] } ?? [:], subscriptions: subscriptions)
+      try review(node, of: owner, people, subscriptions)
     }
   }
 }

@@ -32,6 +32,9 @@ extension Judge {
     case .bookmarkChanges(let changes):
       guard isOwn else { throw Problem.nodePersonal }
       try changeBookmarks(post, changes)
+    case .eraseEntries(let positions, let dialog):
+      try eraseEntries(positions, in: dialog)
+      settle(post)
     case .tellBookmarks:
       guard isOwn else { throw Problem.nodePersonal }
       try tellBookmarks(post)
@@ -195,14 +198,38 @@ extension Judge {
   }
 
   private mutating func clear(_ node: inout Node, of owner: Party) throws {
-    if !owner.id.isService {
-      for item in try writer.items(in: node.name, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax) {
-        try erase(item, of: owner)
-      }
-    }
-    try writer.removeItems(in: node.name, of: owner.id)
+    try removeItems(of: node, of: owner, oldest: .max)
     node.itemCount = 0
     node.byteCount = 0
+  }
+
+  /// Removes the items beyond the node's capacity.
+  private mutating func removeSurplus(_ count: Int, from node: inout Node, of owner: Party) throws {
+    let kept = node.itemCount - count
+    // The bytes of the removed or of the kept ones are counted, whichever are fewer.
+    let items = try writer.items(in: node.name, of: owner.id, newest: count > kept, limit: min(count, kept))
+    charge(rows: items.count)
+    let bytes = items.reduce(0) { $0 + $1.content.byteCount }
+    node.byteCount = count > kept ? bytes : node.byteCount - bytes
+    node.itemCount = kept
+    try removeItems(of: node, of: owner, oldest: count)
+  }
+
+  /// Removes a node's oldest items at once, without reading what they contain, and erases the entries that published them.
+  private mutating func removeItems(of node: Node, of owner: Party, oldest count: Int) throws {
+    let positions = try writer.removeItems(in: node.name, of: owner.id, oldest: count)
+    charge(rows: positions.count)
+    if positions.isEmpty || owner.id.isService { return }
+    try eraseEntries(positions[...], in: dialog(of: owner, and: owner).state.dialog.id)
+  }
+
+  /// Erases entries of removed items, `Limits.erasedEntriesAtOnce` in this post and the others in later ones. Nobody reads
+  /// the items meanwhile. If the process ends before, those entries stay in the log, and say that there were such items.
+  private mutating func eraseEntries(_ positions: ArraySlice<Position>, in dialog: DialogID) throws {
+    for position in positions.prefix(Limits.erasedEntriesAtOnce) { try writer.erase(position, in: dialog) }
+    let rest = positions.dropFirst(Limits.erasedEntriesAtOnce)
+    if rest.isEmpty { return }
+    tell(.later(Post(author: Parley.nobody, intent: .node(.eraseEntries(rest, in: dialog)), completion: .none)))
   }
 
   /// Writes the entry of a change in the owner's self dialog, and returns its position. A service has no such dialog: the
@@ -228,7 +255,7 @@ extension Judge {
     guard pubsub.mayCreate(post.author) else { throw Problem.nodeCreation }
     if try writer.node(try Self.name(name), of: owner.id) != nil { throw Problem.nodeTaken }
     try writer.put(newNode(name, of: owner, options, creator: creator))
-    try writer.setAffiliation(.owner, of: creator, in: name, of: owner.id)
+    try setAffiliation(.owner, of: creator, in: name, of: owner.id)
     settle(post)
   }
 
@@ -246,17 +273,11 @@ extension Judge {
     receipt.isRepeat = node.configuration == was
     if receipt.isRepeat { return settle(post, receipt) }
     let surplus = node.itemCount - node.configuration.capacity
-    if surplus > 0 {
-      for item in try writer.items(in: name, of: owner.id, newest: false, limit: surplus) {
-        try writer.removeItem(item.id, in: name, of: owner.id)
-        try erase(item, of: owner)
-        node.itemCount -= 1
-        node.byteCount -= item.content.byteCount
-      }
-    }
+    if surplus > 0 { try removeSurplus(surplus, from: &node, of: owner) }
     try writer.put(node)
     if node.configuration.access != was.access || node.configuration.groups != was.groups {
-      try review(node, of: owner, try writer.people(of: name, of: owner.id))
+      let people = try people(of: name, of: owner.id)
+      try review(node, of: owner, people, people.subscriptions)
     }
     if node.configuration.notifiesConfiguration { try tell(.configured, of: node, by: owner) }
     settle(post, receipt)
@@ -265,8 +286,10 @@ extension Judge {
   private mutating func delete(_ post: Post, _ name: String, of owner: Party) throws {
     var node = try owned(name, of: owner, by: post.author)
     try clear(&node, of: owner)
-    let people = try writer.people(of: name, of: owner.id)
+    let people = try people(of: name, of: owner.id)
+    charge(rows: people.count)
     try writer.removeNode(name, of: owner.id)
+    nodePeople.forget(name, of: owner.id)
     try record(NodeChange(node: name, item: nil, act: .deleted), of: owner)
     if node.configuration.notifiesDelete {
       try tell(.deleted, of: node, by: owner, people: people)
@@ -358,7 +381,7 @@ extension Judge {
     _ kind: NodeEvent.Kind, of node: Node, by owner: Party, people: NodePeople? = nil
   ) throws {
     if node.configuration.notifies {
-      let people = try people ?? writer.people(of: node.name, of: owner.id)
+      let people = if let people { people } else { try self.people(of: node.name, of: owner.id) }
       let event = NodeEvent(
         owner: owner, node: node.name, kind: kind, configuration: node.configuration, people: people)
       // Only the owner reads a whitelisted node without affiliations.
@@ -370,11 +393,14 @@ extension Judge {
 
   /// Returns the contacts and blocks of an owner who is not online; `nil` if they are, as the hub has them, and for a
   /// service.
-  func contactSnapshot(of owner: Party) throws -> ContactSnapshot? {
-    guard !owner.id.isService, hub.contactSnapshot(of: owner.id) == nil, let user = try writer.user(owner.id) else {
-      return nil
-    }
-    return try ContactSnapshot(of: user, in: hub.contactGroups, writer)
+  mutating func contactSnapshot(of owner: Party) throws -> ContactSnapshot? {
+    if owner.id.isService || hub.contactSnapshot(of: owner.id) != nil { return nil }
+    if let known = ownerSnapshot, known.user.id == owner.id { return known }
+    guard let user = try writer.user(owner.id) else { return nil }
+    let found = try ContactSnapshot(of: user, in: hub.contactGroups, writer)
+    charge(rows: found.own.reduce(0) { count, _ in count + 1 })
+    ownerSnapshot = found
+    return found
   }
 
   /// Announces the whole list of bookmarks (XEP-0048 3.2), to clients that know only the list.

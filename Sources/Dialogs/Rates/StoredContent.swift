@@ -33,7 +33,7 @@ extension Intent {
       case .publish(let draft) where draft.node == Displayed.node: .needed
       case .publish, .bookmarks, .bookmarkChanges: .counted
       case .retract, .purge, .delete, .create, .configure, .affiliate, .subscribers: .needed
-      case .tellBookmarks: .uncounted
+      case .eraseEntries, .tellBookmarks: .uncounted
       }
     case .visit(let visit):
       switch visit.act {

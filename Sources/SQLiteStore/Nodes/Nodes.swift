@@ -64,12 +64,13 @@ extension Writer {
     try connection(.deleteItem, owner, node, id).run()
   }
 
-  func removeItems(in node: String, of owner: UserID) throws {
-    try connection(.deleteItems, owner, node).run()
+  func removeItems(in node: String, of owner: UserID, oldest count: Int) throws -> [Position] {
+    if count <= 0 { return [] }
+    return try connection(.deleteItems, owner, node, count - 1).all { Position($0.int(0)) }
   }
 
   func removeNode(_ name: String, of owner: UserID) throws {
-    try removeItems(in: name, of: owner)
+    _ = try removeItems(in: name, of: owner, oldest: .max)
     try removePeople(of: name, of: owner)
     try connection(.deleteNode, owner, name).run()
   }
@@ -114,6 +115,13 @@ extension Query {
       publisher = excluded.publisher
     """)
   fileprivate static let deleteItem = Query("DELETE FROM items WHERE user = ?1 AND node = ?2 AND item = ?3")
-  fileprivate static let deleteItems = Query("DELETE FROM items WHERE user = ?1 AND node = ?2")
+  /// ?3 is the number of older items before the newest that is deleted; all are, if they are no more.
+  fileprivate static let deleteItems = Query(
+    """
+    DELETE FROM items WHERE user = ?1 AND node = ?2 AND position <= coalesce(
+      (SELECT position FROM items WHERE user = ?1 AND node = ?2 ORDER BY position LIMIT 1 OFFSET ?3),
+      9223372036854775807)
+    RETURNING position
+    """)
   static let deleteAllItems = Query("DELETE FROM items WHERE user = ?1")
 }
