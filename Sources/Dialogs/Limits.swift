@@ -343,7 +343,8 @@ public enum Limits {
   /// The same, if another user publishes: others leave the owner room for their own items.
   public static let publishedWithOthersBytesMax = publishedBytesMax / 2
   /// Affiliations of one node, and explicit subscriptions to one; the next is refused with `policy-violation`. Each
-  /// publication looks at all of them.
+  /// publication looks at all of them. The bytes of new affiliations count for the day of whoever sets them (`sendingDayBytes`): those
+  /// of all nodes of a user could be gigabytes.
   public static let nodePeopleMax = 1_000
   /// Entries of removed items that are erased in one post, some milliseconds of the committer; the others in later posts.
   static let erasedEntriesAtOnce = 200
@@ -438,10 +439,10 @@ public enum Limits {
   public static let cachedDialogsMax = 50_000
   /// Members and their marks, over all cached rooms; and as many nicks of members (`NickLooks`).
   public static let cachedMembersMax = 200_000
-  /// Bytes of the affiliations and subscriptions of cached nodes: those of some 200,000 people. Who has them read again is charged
-  /// for their rows (`rowsPerStanza`).
+  /// Bytes of the affiliations and subscriptions of cached nodes: those of some 200,000 people. At the bound all are dropped, and who
+  /// has some of them read again is charged for their rows (`rowsPerStanza`). One batch exceeds it by what it reads.
   static let cachedNodePeopleBytesMax = 33_554_432
-  /// Bytes of one of them beside the address, about.
+  /// Bytes of one of them beside the address, about, in memory and as a row.
   static let nodePersonBytes = 96
 
   /// Members up to which the nicks of a room are read at once, when somebody wishes for a nick: some thousandths of a second.

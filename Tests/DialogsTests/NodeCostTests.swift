@@ -80,6 +80,29 @@ import Testing
     #expect(try await stage.parley.read { try $0.people(of: "n", of: romeo.id) }.affiliations.count == 100)
   }
 
+  /// New affiliations count for the day; whoever has set as many as one may still bans and removes.
+  @Test func newAffiliationsCountForTheDay() async throws {
+    var policy = SendingPolicy()
+    policy.dayBytes = 30_000
+    let stage = try Stage(sending: policy)
+    let romeo = try await stage.user("romeo")
+    try await stage.parley.post(.node(.create(node: "n", [])), by: romeo)
+    func set(_ affiliation: NodeAffiliation?, _ numbers: Range<Int>) async throws {
+      let people = try numbers.map { (try BareJID("user\($0)@elsewhere.example"), affiliation) }
+      try await stage.parley.post(
+        .node(.affiliate(node: "n", Dictionary(uniqueKeysWithValues: people))), by: romeo)
+    }
+    // Each has some 150 bytes.
+    try await set(.member, 100..<200)
+    for _ in 0..<9 { try await set(.publisher, 100..<200) }
+    try await set(.member, 200..<320)
+    let problem = await #expect(throws: Problem.self) { try await set(.member, 320..<321) }
+    #expect(problem?.code == Problem.dayBytesCode)
+    try await set(.outcast, 320..<321)
+    try await set(nil, 100..<200)
+    #expect(try await stage.parley.read { try $0.people(of: "n", of: romeo.id) }.affiliations.count == 121)
+  }
+
   /// The people of a deleted node are nobody in another one of its name.
   @Test func aDeletedNodeBeginsWithNobody() async throws {
     let stage = try Stage()

@@ -282,7 +282,8 @@ struct Judge {
     count(bytes, storedBy: author)
   }
 
-  private mutating func count(_ bytes: Int64, storedBy author: Party) {
+  /// Counts bytes that the present post stores beside entries, once its batch is committed.
+  mutating func count(_ bytes: Int64, storedBy author: Party) {
     for account in sending.storing(author, in: realms) { storing[account, default: 0] += bytes }
   }
 

@@ -57,6 +57,11 @@ public struct NodePeople: Hashable, Sendable {
   public var isEmpty: Bool { affiliations.isEmpty && subscriptions.isEmpty }
   var count: Int { affiliations.count + subscriptions.count }
 
+  /// Returns about how many bytes the rows of these people have at a node of this name. An index has addresses and name again.
+  func storedBytes(at node: String) -> Int {
+    2 * (addressBytes + count * node.utf8.count) + count * Limits.nodePersonBytes
+  }
+
   /// Sets an affiliation; `nil` removes it.
   mutating func set(_ affiliation: NodeAffiliation?, of address: BareJID) {
     let bytes = address.description.utf8.count

@@ -187,11 +187,15 @@ extension Judge {
     var people = try people(of: name, of: owner.id)
     let refused = try unchangeable(changes, people, of: owner).merging(nobodys(changes, people, of: owner)) { $1 }
     let changes = changes.filter { refused[$0.key] == nil && $0.key != owner.address }
+    let stored = people.storedBytes(at: name)
     for (address, affiliation) in changes { people.set(affiliation, of: address) }
     guard people.affiliations.count <= Limits.nodePeopleMax else {
       throw Problem(.tooLarge, "too-many-affiliations", "A node has at most \(Limits.nodePeopleMax) affiliations.")
     }
     charge(rows: changes.count)
+    // They are no entries of the log, whose growth is counted otherwise.
+    let grown = people.storedBytes(at: name) - stored
+    if grown > 0, !post.isFromBackend { count(Int64(grown), storedBy: post.author) }
     for (address, affiliation) in changes {
       try setAffiliation(affiliation, of: address, in: name, of: owner.id)
     }

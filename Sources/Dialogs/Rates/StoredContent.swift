@@ -32,6 +32,7 @@ extension Intent {
       // How far the user has read (XEP-0490).
       case .publish(let draft) where draft.node == Displayed.node: .needed
       case .publish, .bookmarks, .bookmarkChanges: .counted
+      case .affiliate(_, let changes) where changes.values.contains(where: { $0 != nil && $0 != .outcast }): .counted
       case .retract, .purge, .delete, .create, .configure, .affiliate, .subscribers: .needed
       case .eraseEntries, .tellBookmarks: .uncounted
       }
