@@ -702,10 +702,16 @@ public enum Limits {
   /// half is the users' own.
   public static let reportsElsewhereMax = 5_000
 
-  /// Messages about which the backend is being asked; the next counts as unanswered.
-  public static let beforeSendQuestionsMax = 1_000
+  /// Messages about which the backend is being asked: as many as the client has connections to one host, so that the time of a question
+  /// counts from when it is sent. The next ones wait, and their authors take turns.
+  public static let beforeSendQuestionsMax = 16
+  /// The same of one author, and of all authors of a zone elsewhere: some connections are free for others, and an author who sends one
+  /// message at a time is not slowed down. The author's next ones wait in order.
+  static let beforeSendAuthorQuestionsMax = 4
+  static let beforeSendZoneQuestionsMax = 8
   /// The bytes of the posts that wait for answers, at most, and less on a machine with little memory; those of one author have an
-  /// eighth. At the bound HTTP answers 503, and the sessions of the author, or all, stop reading until half of it is free.
+  /// eighth of what is free. At the bound HTTP answers 503, and the sessions of the author, or all, stop reading until half of it is
+  /// free.
   public static let beforeSendBytesMax = 64 << 20
   static let beforeSendAuthorShare = 8
   /// The bytes of such a post beside what its author has written, and those of its request to the hook.

@@ -104,7 +104,7 @@ package struct Core: Sendable {
       if let beforeSend, let settings = settings.beforeSend {
         let policy = BeforeSendPolicy(
           passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted,
-          bytesMax: beforeSendBytesMax)
+          patience: settings.timeout, bytesMax: beforeSendBytesMax)
         options.beforeSend = BeforeSendOptions(
           policy: policy, beforeSend: beforeSend, rewriting: BeforeSendRewriting())
       }

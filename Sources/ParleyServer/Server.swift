@@ -57,8 +57,7 @@ public enum Server {
     let beforeSend = settings.beforeSend.map {
       BeforeSendClient(
         url: $0.url, signer: $0.signer, timeout: $0.timeout, passesUnanswered: $0.passesUnanswered,
-        client: outgoing.named,
-        metrics: metrics, logger: logger)
+        client: outgoing.beforeSend, metrics: metrics, logger: logger)
     }
     MemoryReturn.prepare()
     // Linux allows 1,024 open files by default.
@@ -99,7 +98,7 @@ public enum Server {
     let app = HTTPPorts.app(settings, core.accounts, loops, lanes: xmpp.lanes, logger)
     let invites = InvitePage(accounts: core.accounts, leadsToWebClient: settings.servesWebClient, logger: logger)
     let hookRoute = WebHookRoute(
-      trusted: outgoing.named, others: outgoing.given, agent: "Parley/\(Version.number)")
+      trusted: outgoing.namedHooks, others: outgoing.givenHooks, agent: "Parley/\(Version.number)")
     let backups = settings.backups.every.map {
       ScheduledBackups(settings.backups, every: $0, core.backup, clock: core.parley.clock, logger)
     }

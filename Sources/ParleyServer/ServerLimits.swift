@@ -87,8 +87,8 @@ enum ServerLimits {
   /// The share of the memory of the posts that wait to be committed; as much may be in the commit that is under way. At the
   /// bound sessions are not read, and HTTP answers 503.
   static let inboxShare = 32
-  /// The share of the memory of the posts that wait for the before-send hook, of which one author has an eighth: small, as a person
-  /// sends one message at a time, and a backend answers within some milliseconds. At the bound it is as with the inbox.
+  /// The share of the memory of the posts that wait for the before-send hook, of which one author has an eighth of what is free: small,
+  /// as a person sends one message at a time, and a backend answers within some milliseconds. At the bound it is as with the inbox.
   static let beforeSendShare = 128
   /// The share of the memory that uploads take at most, and the bytes of one: a piece that is written, and those that the
   /// connection has read. Their number is bounded; further ones are refused with `uploads-too-many`.

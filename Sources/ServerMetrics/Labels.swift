@@ -176,7 +176,7 @@ public enum BeforeSendResult: Int, Series {
   case unanswered
   /// The answer was none of the three.
   case malformed
-  /// It was not asked, since too many questions were under way.
+  /// It was not asked, since it has waited too long for its turn.
   case unasked
   public static let labels = ["result"]
 }

@@ -97,7 +97,7 @@ public final class Metrics: Sendable {
   public let beforeSend = Counter<BeforeSendResult>(
     "parley_before_send_total",
     "Messages about which the backend is asked (`before_send`), by its answer; those without a usable one are unanswered, malformed, or "
-      + "unasked, as too many questions were under way.")
+      + "unasked, as they have waited too long for their turn.")
   public let codes = Counter<Both<CodeWay, SendingResult>>(
     "parley_code_deliveries_total",
     "Codes and links for signing in that were sent; a failed one is tried again, a refused one is not.")

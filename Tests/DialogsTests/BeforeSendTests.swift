@@ -41,7 +41,7 @@ import Testing
     private let state = Mutex(State())
 
     var asked: [String] { state.withLock { $0.asked } }
-    /// The number of messages about which it was not asked, since too many questions were under way.
+    /// The number of messages about which it was not asked, since they have waited too long for their turn.
     var unasked: Int { state.withLock { $0.unasked } }
     /// The last question.
     var last: BeforeSendQuestion? { state.withLock { $0.last } }
@@ -95,14 +95,14 @@ import Testing
   }
 
   private func makeStage(
-    _ backend: Backend, passesUnanswered: Bool = true, passesEncrypted: Bool = true, max: Int = 100,
-    bytesMax: Int = Limits.beforeSendBytesMax
+    _ backend: Backend, passesUnanswered: Bool = true, passesEncrypted: Bool = true, patience: Duration = .seconds(60),
+    max: Int = Limits.beforeSendQuestionsMax, bytesMax: Int = Limits.beforeSendBytesMax
   ) throws -> Stage {
     try Stage(
       beforeSend: BeforeSendOptions(
         policy: BeforeSendPolicy(
-          passesUnanswered: passesUnanswered, passesEncrypted: passesEncrypted, questionsMax: max,
-          bytesMax: bytesMax),
+          passesUnanswered: passesUnanswered, passesEncrypted: passesEncrypted, patience: patience,
+          questionsMax: max, bytesMax: bytesMax),
         beforeSend: backend, rewriting: Words()))
   }
 
@@ -205,19 +205,102 @@ import Testing
     #expect(result == (passes ? nil : "message-encrypted") && backend.asked.isEmpty)
   }
 
-  @Test func atTheBoundAMessageCountsAsUnansweredAndTheBackendsOwnIsNotAsked() async throws {
+  @Test func aMessageThatWaitsTooLongForItsTurnIsUnansweredAndTheBackendsOwnIsNotAsked() async throws {
     let backend = Backend()
-    let stage = try makeStage(backend, passesUnanswered: false, max: 1)
+    let stage = try makeStage(backend, passesUnanswered: false, patience: .zero, max: 1)
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
-    let session = try await stage.session(romeo, "orchard")
+    let (session, other) = (try await stage.session(romeo, "orchard"), try await stage.session(juliet, "balcony"))
+    let nurse = try await stage.user("nurse")
     let waits = submit(stage, session, .message(draft("waits", to: juliet)))
-    await #expect {
-      _ = try await stage.parley.post(.message(draft("more", to: romeo)), by: juliet)
-    } throws: { ($0 as? Problem)?.code == "message-unanswered" }
-    _ = try await stage.parley.post(.message(draft("vouched", to: romeo)), by: juliet, isFromBackend: true)
+    let more = submit(stage, other, .message(draft("more", to: romeo)))
+    _ = try await stage.parley.post(.message(draft("vouched", to: romeo)), by: nurse, isFromBackend: true)
+    #expect(other.outcome(of: more) == nil)
     backend.say(.allow, to: "waits")
     await session.waitForOutcome(of: waits)
+    await other.waitForOutcome(of: more)
+    #expect(throws: Problem.unanswered) { try other.outcome(of: more)?.get() }
     #expect(backend.asked == ["waits"] && backend.unasked == 1)
+  }
+
+  // MARK: Whose turn it is
+
+  private static func ask(
+    _ turns: inout QuestionTurns<String>, _ text: String, by author: Int64, of zone: String? = nil,
+    now: ContinuousClock.Instant
+  ) {
+    turns.add(text, by: UserID(author), of: zone.map { .zone($0) } ?? .author(UserID(author)), now: now)
+  }
+
+  private static func begin(
+    _ turns: inout QuestionTurns<String>, now: ContinuousClock.Instant
+  ) -> [QuestionTurns<String>.Begun] {
+    var begun: [QuestionTurns<String>.Begun] = []
+    while let next = turns.next(now: now) { begun.append(next) }
+    return begun
+  }
+
+  /// However many messages some send, somebody else's is asked about when the first of those under way is answered.
+  @Test func authorsTakeTurnsAndNoneHasAllQuestions() {
+    let now = ContinuousClock.now
+    var turns = QuestionTurns<String>(max: 6, patience: .seconds(1))
+    for number in 0..<100 { Self.ask(&turns, "a\(number)", by: 1, now: now) }
+    let first = Self.begin(&turns, now: now)
+    #expect(first.map(\.question) == ["a0", "a1", "a2", "a3"])
+    for number in 0..<3 { Self.ask(&turns, "b\(number)", by: 2, now: now) }
+    Self.ask(&turns, "c", by: 3, now: now)
+    #expect(Self.begin(&turns, now: now).map(\.question) == ["b0", "c"])
+    turns.end(first[0], now: now)
+    // The bound of an author is free as well as that of all, and the one who came first is the next.
+    #expect(Self.begin(&turns, now: now).map(\.question) == ["b1"])
+    turns.end(first[1], now: now)
+    #expect(Self.begin(&turns, now: now).map(\.question) == ["a4"])
+  }
+
+  /// The authors of a zone have one turn among those of others, and take turns for it.
+  @Test func theAuthorsOfAZoneElsewhereShareItsTurn() {
+    let now = ContinuousClock.now
+    var turns = QuestionTurns<String>(max: 100, patience: .seconds(1))
+    for author in 1...100 {
+      for number in 0..<2 { Self.ask(&turns, "\(author) \(number)", by: Int64(author), of: "mantua.example", now: now) }
+    }
+    let first = Self.begin(&turns, now: now)
+    #expect(first.map(\.question) == ["1 0", "1 1"] + (2...7).map { "\($0) 0" })
+    #expect(first.count == Limits.beforeSendZoneQuestionsMax)
+    Self.ask(&turns, "other", by: 101, now: now)
+    #expect(Self.begin(&turns, now: now).map(\.question) == ["other"])
+  }
+
+  /// Only the time counts in which an account waits for others, with one question at a time.
+  @Test func nobodyMakesTheirOwnQuestionsLate() {
+    let now = ContinuousClock.now
+    var turns = QuestionTurns<String>(max: 4, patience: .seconds(1))
+    for number in 0..<9 { Self.ask(&turns, "a\(number)", by: 1, now: now) }
+    let first = Self.begin(&turns, now: now)
+    Self.ask(&turns, "b", by: 2, now: now)
+    #expect(Self.begin(&turns, now: now).isEmpty)
+    let later = now + .seconds(60)
+    for each in first { turns.end(each, now: later) }
+    let second = Self.begin(&turns, now: later)
+    #expect(second.map(\.question) == ["b", "a4", "a5", "a6"] && second.map(\.isLate) == [true, false, false, false])
+  }
+
+  /// The further messages of one author wait, while others' are asked about, and none is sent unasked.
+  @Test func theFurtherMessagesOfAnAuthorWaitInOrder() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend, patience: .zero)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let session = try await stage.session(romeo, "orchard")
+    let count = 3 * Limits.beforeSendQuestionsMax
+    let tokens = (0..<count).map { submit(stage, session, .message(draft("\($0)", to: juliet))) }
+    await backend.questions(Limits.beforeSendAuthorQuestionsMax)
+    backend.say(.allow, to: "mine")
+    _ = try await stage.parley.post(.message(draft("mine", to: romeo)), by: juliet)
+    #expect(backend.asked.count == Limits.beforeSendAuthorQuestionsMax + 1)
+    for number in 0..<count { backend.say(.allow, to: "\(number)") }
+    for token in tokens { await session.waitForOutcome(of: token) }
+    #expect(backend.asked.count == count + 1 && backend.unasked == 0)
+    let done = session.taken().compactMap { heard -> UInt64? in if case .done(let token) = heard { token } else { nil } }
+    #expect(done == tokens)
   }
 
   @Test func aQuestionHasTheIDOfTheDialogAndTheAddressOfTheRoomHoweverItsAuthorNamesThem() async throws {
@@ -537,17 +620,24 @@ import Testing
         == "no-spam")
   }
 
-  @Test func aStoppingServerCommitsTheWaitingMessages() async throws {
+  /// A stop waits for the questions under way, and not for those of which an author may have any number.
+  @Test func aStoppingServerCommitsTheMessagesThatAreAskedAboutAndRefusesLaterOnes() async throws {
     let backend = Backend()
     let stage = try makeStage(backend)
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let session = try await stage.session(romeo, "orchard")
-    let token = submit(stage, session, .message(draft("last words", to: juliet)))
-    await backend.questions(1)
-    async let stopped: Void = stage.parley.stop()
-    backend.say(.allow, to: "last words")
-    await stopped
-    await session.waitForOutcome(of: token)
-    #expect((try? session.outcome(of: token)?.get()) != nil)
+    let most = Limits.beforeSendAuthorQuestionsMax
+    let tokens = (0...most).map { submit(stage, session, .message(draft("\($0)", to: juliet))) }
+    await backend.questions(most)
+    let parley = stage.parley
+    let stopped = Task { await parley.stop() }
+    backend.say(.allow, to: "probe")
+    while (try? await stage.parley.post(.message(draft("probe", to: romeo)), by: juliet)) != nil {}
+    for number in 0...most { backend.say(.allow, to: "\(number)") }
+    await stopped.value
+    for token in tokens { await session.waitForOutcome(of: token) }
+    for token in tokens.dropLast() { #expect((try? session.outcome(of: token)?.get()) != nil) }
+    #expect(throws: Problem.overloaded) { try session.outcome(of: tokens[most])?.get() }
+    #expect(!backend.asked.contains("\(most)"))
   }
 }

@@ -5,7 +5,7 @@ public import Basics
 public protocol BeforeSendHook: Sendable {
   /// Returns the answer, or none after the timeout.
   func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer
-  /// Notes a message that counts as unanswered because it was not asked about: `BeforeSendPolicy.questionsMax` questions were under way.
+  /// Notes a message that counts as unanswered because it was not asked about: it has waited for its turn for `BeforeSendPolicy.patience`.
   func noteUnasked()
 }
 
@@ -65,17 +65,20 @@ public struct BeforeSendPolicy: Sendable {
   public var passesUnanswered: Bool
   /// Whether encrypted messages are sent without asking; otherwise they are refused.
   public var passesEncrypted: Bool
-  /// The greatest number of concurrent questions. Further messages count as unanswered.
+  /// The greatest number of concurrent questions. Further ones wait for their turn.
   public var questionsMax: Int
+  /// The time for which a question waits for its turn; then its message counts as unanswered.
+  public var patience: Duration
   /// The bytes of the posts that wait for answers.
   public var bytesMax: Int
 
   public init(
-    passesUnanswered: Bool, passesEncrypted: Bool, questionsMax: Int = Limits.beforeSendQuestionsMax,
-    bytesMax: Int = Limits.beforeSendBytesMax
+    passesUnanswered: Bool, passesEncrypted: Bool, patience: Duration,
+    questionsMax: Int = Limits.beforeSendQuestionsMax, bytesMax: Int = Limits.beforeSendBytesMax
   ) {
     self.passesUnanswered = passesUnanswered
     self.passesEncrypted = passesEncrypted
+    self.patience = patience
     self.questionsMax = questionsMax
     self.bytesMax = bytesMax
   }

@@ -411,7 +411,8 @@ import XMPP
   private func asking(
     _ backend: Backend, bytesMax: Int = Limits.beforeSendBytesMax
   ) async throws -> (ScriptedFederation, FederationLink) {
-    let policy = BeforeSendPolicy(passesUnanswered: true, passesEncrypted: true, bytesMax: bytesMax)
+    let policy = BeforeSendPolicy(
+      passesUnanswered: true, passesEncrypted: true, patience: .seconds(60), bytesMax: bytesMax)
     let scripted = try await ScriptedFederation(
       beforeSend: BeforeSendOptions(policy: policy, beforeSend: backend, rewriting: backend))
     return (scripted, try scripted.link("mantua.example"))
