@@ -4,6 +4,12 @@ public enum PushLimits {
   static let interval: Duration = .seconds(1)
   /// Users whose services are called at the same time; the others wait.
   static let usersAtOnceMax = 256
+  /// The endpoints of web push and UnifiedPush in one publication for a user; the others follow in the next ones. Their servers may let
+  /// each request run into its timeout, and the connections to all of them are `WebLimits.connectionsMax`.
+  static let givenAtOnceMax = 4
+  /// The time for which a new registration rests with a failed one at the same origin that it replaces: whoever registers again and
+  /// again gets no more attempts, and whoever has mended their server need not wait for `retryMax`.
+  static let inheritedRestMax: Duration = .seconds(60)
   /// The wait before a failed publication is tried again, doubled each time up to the second.
   static let retry: Duration = .seconds(5)
   static let retryMax: Duration = .seconds(21_600)

@@ -8,24 +8,36 @@ import ServerMetrics
 /// the pushes are still of use. There is one publication for a user at a time, and the next not before
 /// `PushLimits.interval`: pushes in between are combined. A failed publication is tried again, later each time; the
 /// rows are in the store and survive a crash.
+///
+/// Users give the URLs of web push and UnifiedPush, whose servers may never answer. So one publication has at most
+/// `PushLimits.givenAtOnceMax` of them, the next ones follow behind other users', and a new registration at the origin of a failed one
+/// that it replaces rests with it.
 public actor Pusher {
   private let parley: Parley
   private let route: any PushRoute
   private let pause: @Sendable (Duration) async -> Void
   private var queue = PushQueue()
-  /// The services whose last publication failed: they are skipped until their task has waited.
-  private var resting: [Target: Task<Void, Never>] = [:]
+  /// The services whose last publication failed, by user: they are skipped until their task has waited.
+  private var resting: [UserID: [Target: Rest]] = [:]
 
   private struct Target: Hashable {
     let user: UserID
     let name: PushTarget.Name
     /// The position of the registration: a new one starts anew.
     let enabled: Position
+    /// The origin of an endpoint that the user has given.
+    let origin: String?
 
     init(_ registration: PushRegistration) {
       (user, name) = (registration.user, registration.name)
-      enabled = registration.enabled
+      (enabled, origin) = (registration.enabled, registration.givenOrigin)
     }
+  }
+
+  private struct Rest {
+    let task: Task<Void, Never>
+    /// Whether a new registration at the same origin rests as well.
+    var isInherited = true
   }
 
   /// Creates a pusher. `pause` sleeps, and returns early when its task is cancelled.
@@ -47,7 +59,7 @@ public actor Pusher {
       }
       group.cancelAll()
     }
-    for task in resting.values { task.cancel() }
+    for rests in resting.values { for rest in rests.values { rest.task.cancel() } }
   }
 
   private func serve(_ user: UserID) async {
@@ -58,11 +70,29 @@ public actor Pusher {
   }
 
   private func rest(_ target: Target, for wait: Duration) {
-    resting[target] = Task { [pause] in
-      await pause(wait)
-      resting[target] = nil
+    let inherited = min(wait, PushLimits.inheritedRestMax)
+    let task = Task { [pause] in
+      await pause(inherited)
+      if wait > inherited {
+        resting[target.user]?[target]?.isInherited = false
+        parley.registries.pushes.wake(for: target.user)
+        await pause(wait - inherited)
+      }
+      resting[target.user]?[target] = nil
+      if resting[target.user]?.isEmpty == true { resting[target.user] = nil }
       parley.registries.pushes.wake(for: target.user)
     }
+    resting[target.user, default: [:]][target] = Rest(task: task)
+  }
+
+  /// Returns whether a service is skipped: its last publication has failed, or that to a former registration at its origin.
+  ///
+  /// - Parameter current: All registrations of the user.
+  private func rests(_ target: Target, among current: Set<Target>) -> Bool {
+    guard let rests = resting[target.user] else { return false }
+    if rests[target] != nil { return true }
+    guard let origin = target.origin else { return false }
+    return rests.contains { $0.origin == origin && $1.isInherited && !current.contains($0) }
   }
 
   /// A stored push, with its message.
@@ -109,8 +139,13 @@ public actor Pusher {
     let isAttended = Pushes.isAttended(onlineSessions)
     let rings = Set(owed.registrations.filter { $0.target.device?.kind == .voip }.map(\.grant))
     var tasks: [(PushRegistration, PushSummary?)] = []
-    for registration in owed.registrations where registration.pushed < owed.end {
-      if resting[Target(registration)] != nil { continue }
+    let current = Set(owed.registrations.map { Target($0) })
+    var (given, isMore) = (0, false)
+    // Those that have failed less often come first, so that dead endpoints do not hold up the others.
+    let registrations = owed.registrations.filter { $0.pushed < owed.end }.sorted { $0.failures < $1.failures }
+    for registration in registrations {
+      let target = Target(registration)
+      if rests(target, among: current) { continue }
       // A connected device need not be woken.
       let isHere = Pushes.isHere(registration, onlineSessions)
       let rows = owed.rows.filter {
@@ -123,7 +158,15 @@ public actor Pusher {
             registration, $0.push.kind, isCall: $0.isCall, rings: rings,
             isAttended: isAttended || Pushes.isOnScreen($0.push.dialog, onlineSessions))
       }
-      tasks.append((registration, summary(of: rows, for: registration, owed)))
+      let summary = summary(of: rows, for: registration, owed)
+      if summary != nil, target.origin != nil {
+        if given == PushLimits.givenAtOnceMax {
+          isMore = true
+          continue
+        }
+        given += 1
+      }
+      tasks.append((registration, summary))
     }
     let results = await Self.publish(tasks, of: owed.user, by: route, parley.metrics, parley.traces)
     // A request cancelled by the end of the process is no failure of the service; a delivered one counts.
@@ -137,6 +180,7 @@ public actor Pusher {
       case .taken, .refused: break
       }
     }
+    if isMore { parley.registries.pushes.wake(for: user) }
   }
 
   /// Returns the summary for a registration; `nil` if there is nothing to push.
@@ -282,6 +326,18 @@ public actor Pusher {
       }
     }
     return names
+  }
+}
+
+extension PushRegistration {
+  /// The origin of the endpoint, if the user has given it; `nil` for a provider of the operator's, and for a service that is reached by
+  /// XMPP.
+  fileprivate var givenOrigin: String? {
+    guard let device = target.device else { return nil }
+    switch device.provider {
+    case .webpush, .unifiedpush: return WebPush.origin(of: device.token)
+    case .apns, .fcm, .webhook: return nil
+    }
   }
 }
 

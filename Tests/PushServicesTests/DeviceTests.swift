@@ -245,6 +245,86 @@ import Testing
     }
   }
 
+  /// Push services that users have given, and one of the operator's: which were asked. The first outcome is that of the first request.
+  private final class Endpoints: PushRoute {
+    private let state: Mutex<(asked: [String], outcomes: [PushOutcome])>
+    init(_ outcomes: [PushOutcome] = [.taken]) { state = Mutex((asked: [], outcomes: outcomes)) }
+    var asked: [String] { state.withLock { $0.asked } }
+
+    func publish(_ summary: PushSummary, to registration: PushRegistration, of user: Party) async -> PushOutcome {
+      state.withLock { state in
+        state.asked.append(registration.target.device?.token ?? "")
+        return state.outcomes.count > 1 ? state.outcomes.removeFirst() : state.outcomes[0]
+      }
+    }
+  }
+
+  private func pushedCount(_ user: Party, upTo position: Position, _ stage: Stage) async throws -> Int {
+    try await stage.parley.read { try $0.pushRegistrations(of: user.id).count { $0.pushed >= position } }
+  }
+
+  @Test func onePublicationHasFewEndpointsThatTheUserHasGiven() async throws {
+    let stage = try stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let caller = try await logIn(juliet, "phone", stage)
+    let most = PushLimits.givenAtOnceMax
+    for number in 0..<most + 2 {
+      _ = try await stage.register(
+        Self.device("w\(number)", Self.subscription("https://push\(number).example/x", Self.keys)), by: caller)
+    }
+    _ = try await stage.register(Self.device("a"), by: caller)
+    let said = try await stage.say("one", from: romeo, to: juliet)
+    let endpoints = Endpoints()
+    // Time does not go on, so that there is one publication.
+    let pusher = Pusher(parley: stage.parley, route: endpoints) { _ in
+      for await _ in AsyncStream<Void>.makeStream().stream {}
+    }
+    let running = Task { await pusher.run() }
+    while try await pushedCount(juliet, upTo: said.position, stage) < most + 1 { await Task.yield() }
+    #expect(endpoints.asked.count == most + 1 && endpoints.asked.contains("token-a"))
+    running.cancel()
+    await running.value
+    // The others follow.
+    let next = Pusher(parley: stage.parley, route: endpoints, pause: { _ in })
+    let owed = Task { await next.run() }
+    stage.parley.registries.pushes.wake(for: juliet.id)
+    while try await pushedCount(juliet, upTo: said.position, stage) < most + 3 { await Task.yield() }
+    #expect(endpoints.asked.count == most + 3)
+    owed.cancel()
+    await owed.value
+  }
+
+  @Test func aNewRegistrationAtTheOriginOfAFailedOneRestsWithIt() async throws {
+    let stage = try stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let caller = try await logIn(juliet, "phone", stage)
+    func register(_ endpoint: String) async throws {
+      _ = try await stage.register(Self.device("w", Self.subscription(endpoint, Self.keys)), by: caller)
+    }
+    try await register("https://push.example/1")
+    _ = try await stage.say("one", from: romeo, to: juliet)
+    let endpoints = Endpoints([.failed, .taken])
+    // Who rests, rests until the end.
+    let pusher = Pusher(parley: stage.parley, route: endpoints) { wait in
+      if wait != PushLimits.interval { for await _ in AsyncStream<Void>.makeStream().stream {} }
+    }
+    let running = Task { await pusher.run() }
+    while try await stage.parley.read({ try $0.pushRegistrations(of: juliet.id).first?.failures }) != 1 {
+      await Task.yield()
+    }
+    try await register("https://push.example/2")
+    _ = try await stage.register(Self.device("a"), by: caller)
+    let second = try await stage.say("two", from: romeo, to: juliet)
+    while try await pushedCount(juliet, upTo: second.position, stage) < 1 { await Task.yield() }
+    #expect(endpoints.asked == ["https://push.example/1", "token-a"])
+    try await register("https://other.example/3")
+    let third = try await stage.say("three", from: romeo, to: juliet)
+    while try await pushedCount(juliet, upTo: third.position, stage) < 2 { await Task.yield() }
+    #expect(endpoints.asked.contains("https://other.example/3") && !endpoints.asked.contains("https://push.example/2"))
+    running.cancel()
+    await running.value
+  }
+
   @Test func eachDialogIsOneNoticeWithItsLastMessageAndAllThatIsUnread() async throws {
     let stage = try stage()
     let (romeo, juliet, nurse) = (
