@@ -6,8 +6,16 @@ enum BackendLimits {
   static let hookURLBytesMax = 2_048
   /// Names in one hook's list of events; more are `events-malformed`.
   static let hookEventsMax = 64
-  /// Entries that a hook reads at once, and so may be sent again after a crash.
+  /// Events that a hook sends before it notes its progress, and as many of the dialogs behind it; so many may be sent again after a
+  /// crash.
   static let hookPage = 64
+  /// Events of one dialog among them. A dialog with more gets a position of its own, so that it delays no other by more than these.
+  static let hookDialogPage = 8
+  /// Dialogs of a hook with positions of their own. At the bound a page ends with the next dialog that has too many events, so that this
+  /// one delays others: a user who writes into more dialogs than these at the permitted pace has few events in each.
+  static let hookLanesMax = 64
+  /// Entries that are looked at for one page, and as many for the dialogs behind it: most may be no events for the hook, or be left out.
+  static let hookScanMax = 4_096
   /// Requests to one hook at the same time.
   static let hookRequestsMax = 8
   /// The wait before it is tried again, doubled each time up to the second (Standard Webhooks 1.0.0, "Deliverability

@@ -51,7 +51,9 @@ public final class BeforeSendClient: BeforeSendHook {
     }
   }
 
-  public func noteUnasked() { note(Unanswered(reason: "the backend answers too slowly: a question has waited too long for its turn", result: .unasked)) }
+  public func noteUnasked() {
+    note(Unanswered(reason: "the backend answers too slowly: a question has waited too long", result: .unasked))
+  }
 
   private func note(_ unanswered: Unanswered) {
     watch.failed(unanswered.reason, at: SystemClock.now)

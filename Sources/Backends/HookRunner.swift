@@ -8,8 +8,8 @@ import ServerMetrics
 /// A hook follows the log: it reads on from its position, sends the matching events, and moves the position after their
 /// delivery. So a crash loses nothing, and repeated events have the same webhook-id; an unavailable hook costs a row
 /// and a timer, whatever happens meanwhile, and delays no other. Events of one dialog are sent one after another,
-/// others concurrently. An event that fails many times is recorded among the hook's failures, so that it does not block
-/// all others.
+/// others concurrently, and a dialog with many delays no other (`HookBatch`). An event that fails many times is recorded
+/// among the hook's failures, so that it does not block all others.
 public actor HookRunner {
   private let hooks: Hooks
   private var parley: Parley { hooks.parley }
@@ -67,8 +67,12 @@ actor HookFollower {
   private let wake: @Sendable () -> Void
   /// The progress up to which all undelivered events are not for this hook.
   private var passed = (position: Position.zero, outboxEvent: Int64(0))
-  /// The ids of delivered events behind an undelivered one.
+  /// The ids of delivered events of a page behind an undelivered one.
   private var taken: Set<String> = []
+  /// The id of the event whose attempts are counted; `nil` if none has failed since the start.
+  private var failing: String?
+  /// The number of batches.
+  private var turn = 0
   private var rest: (until: Timestamp, changes: UInt64, timer: Task<Void, Never>)?
   /// Decides whether the first failure after a success is logged: a hook that fails now and then does not fill the log.
   private var pace = LogPace(interval: BackendLimits.warningInterval, linesOfReasonMax: 1, linesMax: 1)
@@ -96,7 +100,8 @@ actor HookFollower {
       rest?.timer.cancel()
       rest = nil
       let changes = parley.registries.hooks.changes
-      guard let batch = try? await hooks.batch(of: id, passed: passed) else { return }
+      guard let batch = try? await hooks.batch(of: id, passed: passed, turn: turn) else { return }
+      turn &+= 1
       if !batch.due.isEmpty { await sendAgain(batch) }
       if let next = batch.hook.progress.next, parley.clock.now < next { return sleep(until: next, changes) }
       guard await advance(batch) else {
@@ -121,16 +126,24 @@ actor HookFollower {
 
   /// Delivers a batch. Returns `false` if an event was not delivered.
   private func advance(_ batch: HookBatch) async -> Bool {
-    let waiting = batch.events.filter { !taken.contains($0.id) }
-    let refusals = await send(waiting, batch.hook)
+    let all = (batch.events + batch.lanes.flatMap(\.events)).sorted {
+      ($0.position, $0.outboxEvent) < ($1.position, $1.outboxEvent)
+    }
+    let refusals = await send(all.filter { !taken.contains($0.id) }, batch.hook)
     // A request cancelled by the end of the process is no failure of the hook.
     if Task.isCancelled { return false }
     var progress = batch.hook.progress
     var failure: HookFailure?
-    if let first = batch.events.first(where: { !taken.contains($0.id) }) {
+    let settled = self.lanes(after: batch)
+    var lanes = settled.lanes
+    if let first = all.first(where: { !taken.contains($0.id) }) {
       let refusal = refusals[first.id] ?? Hook.Progress.Refusal("It was not sent.")
-      let place = batch.place(before: first, progress)
-      if place.position != progress.position || place.outboxEvent != progress.outboxEvent { progress.attempts = 0 }
+      let isOfPage = batch.events.contains { $0.id == first.id }
+      var place = (position: batch.position, outboxEvent: batch.outboxEvent)
+      if let open = batch.events.first(where: { !taken.contains($0.id) }) { place = batch.place(before: open, progress) }
+      let isSame = place.position == progress.position && place.outboxEvent == progress.outboxEvent
+      if failing.map({ $0 != first.id }) ?? !isSame { progress.attempts = 0 }
+      failing = first.id
       (progress.position, progress.outboxEvent) = place
       if progress.refused(refusal, now: parley.clock.now, jitter: .random(in: 0...1)) {
         parley.metrics.webhookDeliveries.add(.refused)
@@ -139,8 +152,11 @@ actor HookFollower {
           event: first.name, message: first.id, failedAt: parley.clock.now, reason: refusal.reason)
         if first.outboxEvent > 0 {
           progress.outboxEvent = first.outboxEvent
-        } else {
+        } else if isOfPage {
           progress.position = first.position
+        } else {
+          lanes.removeAll { $0.dialog.number == first.lane }
+          lanes.append(HookLane(hook: id, dialog: DialogID(first.lane), position: first.position))
         }
       }
       if progress.state == .disabled {
@@ -155,15 +171,18 @@ actor HookFollower {
             metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
         }
       }
-      _ = await note(progress, failure, in: batch.hook.realm)
+      taken.formIntersection(batch.events.map(\.id))
+      _ = await note(progress, failure, lanes, settled.ended, in: batch.hook.realm)
       return false
     }
     taken = []
     progress.took(upTo: batch.position, outboxEvent: batch.outboxEvent)
     let moved = batch.position.number - batch.hook.progress.position.number
     // Progress without events is stored only now and then.
-    if !batch.events.isEmpty || batch.hook.progress.failures > 0 || moved >= BackendLimits.hookNoteEvery {
-      guard await note(progress, nil, in: batch.hook.realm) else { return false }
+    if !batch.events.isEmpty || !batch.lanes.isEmpty || batch.hook.progress.failures > 0
+      || moved >= BackendLimits.hookNoteEvery
+    {
+      guard await note(progress, nil, lanes, settled.ended, in: batch.hook.realm) else { return false }
       if batch.hook.progress.failures > 0, isFailureLogged {
         logger.notice("a webhook takes events again", metadata: ["webhook": "\(id)"])
       }
@@ -172,10 +191,32 @@ actor HookFollower {
     return true
   }
 
-  private func note(_ progress: Hook.Progress, _ failure: HookFailure?, in realm: RealmID) async -> Bool {
+  /// Returns the dialogs that are behind once what was delivered of a batch is noted, and those that have caught up.
+  private func lanes(after batch: HookBatch) -> (lanes: [HookLane], ended: [DialogID]) {
+    let isPageDelivered = batch.events.allSatisfy { taken.contains($0.id) }
+    var (lanes, ended): ([HookLane], [DialogID]) = ([], [])
+    for lane in batch.lanes {
+      let open = lane.events.first(where: { !taken.contains($0.id) })
+      // A page that is read again would send its events again.
+      if open == nil, lane.isEnded, isPageDelivered {
+        ended.append(lane.dialog)
+      } else {
+        lanes.append(HookLane(hook: id, dialog: lane.dialog, position: open?.position.previous ?? lane.position))
+      }
+    }
+    if isPageDelivered { lanes += batch.parted.map { HookLane(hook: id, dialog: $0.key, position: $0.value) } }
+    return (lanes, ended)
+  }
+
+  private func note(
+    _ progress: Hook.Progress, _ failure: HookFailure?, _ lanes: [HookLane], _ ended: [DialogID], in realm: RealmID
+  ) async -> Bool {
     do throws(Problem) {
       return try await parley.work(keepingCaches: true) { [id] writer in
+        guard try writer.hook(id) != nil else { return true }
         try writer.setProgress(progress, of: id)
+        for lane in lanes { try writer.put(lane) }
+        for dialog in ended { try writer.remove(HookLane.self, .equal(.hook, id), .equal(.dialog, dialog)) }
         if let failure { try writer.insert(failure, keeping: BackendLimits.hookFailuresMax) }
         let all = try writer.hooks().filter { $0.realm == realm }.map(\.progress.outboxEvent)
         if let least = all.min(), least > 0 { try writer.removeOutboxEvents(in: realm, upTo: least) }
@@ -186,13 +227,18 @@ actor HookFollower {
     }
   }
 
-  /// Sends events, those of one lane in order, several lanes concurrently; a lane ends with its first failure.
+  /// Sends events, those of one lane in order, several lanes concurrently. Lanes share rows, of equal length, each in the order of the
+  /// events; a row ends with its first failure, so that the first event of all that is not delivered has been tried.
   ///
   /// - Returns: the failures, by id; delivered events are added to `taken`.
   private func send(_ events: [HookEvent], _ hook: Hook) async -> [String: Hook.Progress.Refusal] {
     if events.isEmpty { return [:] }
     var rows: [[HookEvent]] = Array(repeating: [], count: BackendLimits.hookRequestsMax)
-    for event in events { rows[Int(event.lane.magnitude % UInt64(rows.count))].append(event) }
+    for lane in Dictionary(grouping: events, by: \.lane).values.sorted(by: { $0.count > $1.count }) {
+      let shortest = rows.indices.min { rows[$0].count < rows[$1].count } ?? 0
+      rows[shortest] += lane
+    }
+    rows = rows.map { row in row.sorted { ($0.position, $0.outboxEvent) < ($1.position, $1.outboxEvent) } }
     let metrics = parley.metrics
     let results = await withTaskGroup(of: (taken: [String], refused: (String, Hook.Progress.Refusal)?).self) { group in
       for row in rows where !row.isEmpty {

@@ -163,6 +163,65 @@ import Testing
     }
   }
 
+  /// The events of a dialog that are left out are sent behind those of others, all of them, once and in order.
+  @Test func aDialogWithManyEventsDelaysNoOther() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    let hook = try await add(stage)
+    for number in 0..<200 { _ = try await stage.say("a\(number)", from: romeo, to: juliet) }
+    _ = try await stage.say("other", from: romeo, to: nurse)
+    let backend = Backend()
+    try await following(stage, backend) {
+      await backend.attempts(201)
+      // What comes while the dialog is behind, or later, is sent behind that.
+      for number in 200..<220 { _ = try await stage.say("a\(number)", from: romeo, to: juliet) }
+      await backend.attempts(221)
+      while try await !stage.parley.read({ try $0.hookLanes(of: hook.id) }).isEmpty { await Task.yield() }
+    }
+    let bodies = backend.got.map(\.body)
+    #expect(try #require(bodies.firstIndex(of: "other")) <= BackendLimits.hookDialogPage)
+    #expect(bodies.filter { $0 != "other" } == (0..<220).map { "a\($0)" })
+  }
+
+  /// Its progress is stored, and so is that of a dialog behind it: neither loses or repeats what was delivered.
+  @Test func aRestartGoesOnWithADialogThatIsBehind() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    let hook = try await add(stage)
+    for number in 0..<100 {
+      _ = try await stage.say("a\(number)", from: romeo, to: juliet)
+      if number % 20 == 0 { _ = try await stage.say("b\(number)", from: romeo, to: nurse) }
+    }
+    let backend = Backend()
+    backend.refuse { body, _ in body == "a30" }
+    func follow() async {
+      let follower = HookFollower(
+        hook.id, hooks(stage), backend, logger: Logger(label: "hooks"), pause: { _ in }, wake: {})
+      await follower.goOn()
+    }
+    await follow()
+    #expect(backend.refused.count == 1 && backend.got.count == 35)
+    #expect(backend.got.filter { $0.body.hasPrefix("b") }.map(\.body) == ["b0", "b20", "b40", "b60", "b80"])
+    #expect(try await stage.parley.read { try $0.hookLanes(of: hook.id) }.count == 1)
+    // As often as an event is tried: it is a failure, and the dialog goes on behind it.
+    for _ in 1..<BackendLimits.hookAttemptsMax {
+      stage.clock.set((stage.clock.now + BackendLimits.hookRetryMax * 2).milliseconds)
+      await follow()
+    }
+    #expect(backend.refused.count == BackendLimits.hookAttemptsMax && backend.got.count == 35)
+    stage.clock.set((stage.clock.now + BackendLimits.hookRetryMax * 2).milliseconds)
+    await follow()
+    #expect(backend.got.count == 104 && Set(backend.got).count == 104)
+    let bodies = backend.got.map(\.body).filter { $0.hasPrefix("a") }
+    #expect(bodies == (0..<100).filter { $0 != 30 }.map { "a\($0)" })
+    #expect(try await stage.parley.read { try $0.hookLanes(of: hook.id) }.isEmpty)
+    #expect(try await hooks(stage).all(in: hook.realm).map(\.failures) == [1])
+  }
+
   @Test func aHookThatIsDownGetsAllOfItLaterUnderTheSameIds() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -61,6 +61,7 @@ import Testing
       "0049-contact-groups": 12_668_667_710_023_917_250,
       "0060-suspended-stanzas": 12_581_903_936_103_585_011,
       "0061-shown": 9_009_003_100_572_972_871,
+      "0062-hook-lanes": 8_532_050_491_475_888_323,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

@@ -94,10 +94,15 @@ extension StoreConformance {
       }
       try scene.write { writer in
         try writer.insert(scene.failure(1, "evt_1"), keeping: 10)
+        for position in [Position(3), Position(4)] {
+          try writer.put(HookLane(hook: 1, dialog: DialogID(5), position: position))
+        }
+        try equal(try writer.hookLanes(of: 1).map(\.position), [Position(4)])
         try writer.removeHook(1)
         try writer.setProgress(hook.progress, of: 1)
       }
       try equal(try scene.read { try $0.hooks().count + (try $0.hookFailureCount(of: 1)) }, 0)
+      try equal(try scene.read { try $0.hookLanes(of: 1).count }, 0)
     },
     Case(name: "outbox events are kept in order until no hook needs them") { scene in
       func outboxEvent(_ kind: OutboxEvent.Kind, _ user: Party) -> OutboxEvent {

@@ -64,6 +64,20 @@ public struct Hook: Hashable, Sendable {
   }
 }
 
+/// A dialog with more events than a hook takes in the order of the log: it has a position of its own, up to which everything of it was
+/// delivered, or recorded as a failure. The hook's progress leaves its entries out.
+public struct HookLane: Hashable, Sendable {
+  public let hook: Int64
+  public let dialog: DialogID
+  public var position: Position
+
+  public init(hook: Int64, dialog: DialogID, position: Position) {
+    self.hook = hook
+    self.dialog = dialog
+    self.position = position
+  }
+}
+
 /// An event that is no entry of the log, stored for the hooks of its realm in the transaction in which it happens (a
 /// transactional outbox).
 public struct OutboxEvent: Hashable, Sendable {
@@ -172,6 +186,18 @@ extension Hook: Record {
   }
 }
 
+extension HookLane: Record {
+  public enum Field: String, CaseIterable, Sendable { case hook, dialog, position }
+  public static let kind = "hook_lanes"
+  public static let key: [Field] = [.hook, .dialog]
+  public var fields: [FieldValue] { [hook.field, dialog.field, position.field] }
+  public init(_ fields: inout FieldReader) throws {
+    hook = try fields.next()
+    dialog = try fields.next()
+    position = try fields.next()
+  }
+}
+
 extension OutboxEvent: Record {
   public enum Field: String, CaseIterable, Sendable {
     case id, realm, kind, user, detail, time, position
@@ -228,6 +254,9 @@ extension RecordReader {
   public func hooks() throws -> [Hook] { try records(Hook.self) }
   public func hook(_ id: Int64) throws -> Hook? { try record(Hook.self, .equal(.id, id)) }
 
+  /// Returns the dialogs that are behind a hook's progress, by id.
+  public func hookLanes(of hook: Int64) throws -> [HookLane] { try records(HookLane.self, .equal(.hook, hook)) }
+
   /// Returns outbox events, ascending.
   public func outboxEvents(in realm: RealmID, after: Int64, limit: Int) throws -> [OutboxEvent] {
     try records(OutboxEvent.self, .equal(.realm, realm), .above(.id, after), limit: limit)
@@ -259,9 +288,10 @@ extension RecordWriter {
     try put(stored)
   }
 
-  /// Removes a hook with its failures.
+  /// Removes a hook with its failures and lanes.
   public func removeHook(_ id: Int64) throws {
     try remove(Hook.self, .equal(.id, id))
+    try remove(HookLane.self, .equal(.hook, id))
     try remove(HookFailure.self, .equal(.hook, id))
   }
 

@@ -13,7 +13,7 @@ struct Migration: Sendable {
     .devices, .backends, .attachments, .calls, .freshOrigins, .messageCosts, .clearedRooms, .userNotes,
     .temporaryRooms, .nodeCreators, .registeredNicks, .outbox, .federationRules, .messagesFrom, .blocklist,
     .forwardedReports, .audit, .epochs, .contactGroups, .retention, .changes, .administrators, .wishesAndLinks,
-    .filesByAge, .retracted, .sharedNames, .userExternalIDs, .suspendedStanzas, .shown,
+    .filesByAge, .retracted, .sharedNames, .userExternalIDs, .suspendedStanzas, .shown, .hookLanes,
   ]
 
   /// The identifier in the database's own record.
