@@ -15,7 +15,8 @@ enum BackendLimits {
   /// one delays others: a user who writes into more dialogs than these at the permitted pace has few events in each.
   static let hookLanesMax = 64
   /// Entries that are looked at for one page, and as many for the dialogs behind it: most may be no events for the hook, or be left out.
-  static let hookScanMax = 4_096
+  /// They are read at once, by a thread that others wait for.
+  static let hookScanMax = 1_024
   /// Requests to one hook at the same time.
   static let hookRequestsMax = 8
   /// The wait before it is tried again, doubled each time up to the second (Standard Webhooks 1.0.0, "Deliverability
