@@ -140,7 +140,9 @@ actor HookFollower {
       let refusal = refusals[first.id] ?? Hook.Progress.Refusal("It was not sent.")
       let isOfPage = batch.events.contains { $0.id == first.id }
       var place = (position: batch.position, outboxEvent: batch.outboxEvent)
-      if let open = batch.events.first(where: { !taken.contains($0.id) }) { place = batch.place(before: open, progress) }
+      if let open = batch.events.first(where: { !taken.contains($0.id) }) {
+        place = batch.place(before: open, progress)
+      }
       let isSame = place.position == progress.position && place.outboxEvent == progress.outboxEvent
       if failing.map({ $0 != first.id }) ?? !isSame { progress.attempts = 0 }
       failing = first.id

@@ -261,7 +261,9 @@ import Testing
     let now = ContinuousClock.now
     var turns = QuestionTurns<String>(max: 100, patience: .seconds(1))
     for author in 1...100 {
-      for number in 0..<2 { Self.ask(&turns, "\(author) \(number)", by: Int64(author), of: "mantua.example", now: now) }
+      for number in 0..<2 {
+        Self.ask(&turns, "\(author) \(number)", by: Int64(author), of: "mantua.example", now: now)
+      }
     }
     let first = Self.begin(&turns, now: now)
     #expect(first.map(\.question) == ["1 0", "1 1"] + (2...7).map { "\($0) 0" })
