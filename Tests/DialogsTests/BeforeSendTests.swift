@@ -301,7 +301,8 @@ import Testing
     for number in 0..<count { backend.say(.allow, to: "\(number)") }
     for token in tokens { await session.waitForOutcome(of: token) }
     #expect(backend.asked.count == count + 1 && backend.unasked == 0)
-    let done = session.taken().compactMap { heard -> UInt64? in if case .done(let token) = heard { token } else { nil } }
+    let done = session.taken().compactMap { heard -> UInt64? in if case .done(let token) = heard { token } else { nil }
+    }
     #expect(done == tokens)
   }
 
