@@ -79,8 +79,8 @@ extension Hooks {
         ($0, try event($0, of: hook, reader))
       }
       let behind = try reader.hookLanes(of: id)
-      let page = try page(of: hook, without: behind, passed, reader)
-      let lanes = try lanes(behind, of: hook, upTo: page.position, turn: turn, reader)
+      let page = try self.page(of: hook, without: behind, passed, reader)
+      let lanes = try self.lanes(behind, of: hook, upTo: page.position, turn: turn, reader)
       return HookBatch(
         hook: hook, due: due, events: page.events, position: page.position, outboxEvent: page.outboxEvent,
         parted: page.parted, lanes: lanes,
@@ -99,7 +99,7 @@ extension Hooks {
     let left = Set(behind.map(\.dialog))
     let found = try reader.outboxEvents(in: hook.realm, after: page.outboxEvent, limit: BackendLimits.hookPage)
     // Behind the last one there may be more.
-    let end = found.count == BackendLimits.hookPage ? found.last?.position ?? .end : .end
+    let end: Position = found.count == BackendLimits.hookPage ? found.last?.position ?? .end : .end
     var next = found[...]
     func add(_ outboxEvent: OutboxEvent) throws {
       page.outboxEvent = outboxEvent.id

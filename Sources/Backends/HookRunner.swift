@@ -67,11 +67,12 @@ actor HookFollower {
   private let wake: @Sendable () -> Void
   /// The progress up to which all undelivered events are not for this hook.
   private var passed = (position: Position.zero, outboxEvent: Int64(0))
-  /// The ids of delivered events of a page behind an undelivered one.
-  private var taken: Set<String> = []
+  /// The positions of delivered events behind an undelivered one, by id.
+  private var taken: [String: Position] = [:]
   /// The id of the event whose attempts are counted; `nil` if none has failed since the start.
   private var failing: String?
-  /// The number of batches.
+  /// The number of delivered batches. The dialogs that are behind take turns; after a failure it is the turn of the same ones, so that
+  /// the attempts for an event follow each other.
   private var turn = 0
   private var rest: (until: Timestamp, changes: UInt64, timer: Task<Void, Never>)?
   /// Decides whether the first failure after a success is logged: a hook that fails now and then does not fill the log.
@@ -101,7 +102,6 @@ actor HookFollower {
       rest = nil
       let changes = parley.registries.hooks.changes
       guard let batch = try? await hooks.batch(of: id, passed: passed, turn: turn) else { return }
-      turn &+= 1
       if !batch.due.isEmpty { await sendAgain(batch) }
       if let next = batch.hook.progress.next, parley.clock.now < next { return sleep(until: next, changes) }
       guard await advance(batch) else {
@@ -111,6 +111,7 @@ actor HookFollower {
         }
         return sleep(until: hook.progress.next ?? parley.clock.now + BackendLimits.hookRetry, changes)
       }
+      turn &+= 1
       if !batch.isMore { return }
     }
   }
@@ -129,18 +130,15 @@ actor HookFollower {
     let all = (batch.events + batch.lanes.flatMap(\.events)).sorted {
       ($0.position, $0.outboxEvent) < ($1.position, $1.outboxEvent)
     }
-    let refusals = await send(all.filter { !taken.contains($0.id) }, batch.hook)
+    let refusals = await send(all.filter { taken[$0.id] == nil }, batch.hook)
     // A request cancelled by the end of the process is no failure of the hook.
     if Task.isCancelled { return false }
     var progress = batch.hook.progress
     var failure: HookFailure?
-    let settled = self.lanes(after: batch)
-    var lanes = settled.lanes
-    if let first = all.first(where: { !taken.contains($0.id) }) {
+    if let first = all.first(where: { taken[$0.id] == nil }) {
       let refusal = refusals[first.id] ?? Hook.Progress.Refusal("It was not sent.")
-      let isOfPage = batch.events.contains { $0.id == first.id }
       var place = (position: batch.position, outboxEvent: batch.outboxEvent)
-      if let open = batch.events.first(where: { !taken.contains($0.id) }) {
+      if let open = batch.events.first(where: { taken[$0.id] == nil }) {
         place = batch.place(before: open, progress)
       }
       let isSame = place.position == progress.position && place.outboxEvent == progress.outboxEvent
@@ -154,12 +152,11 @@ actor HookFollower {
           event: first.name, message: first.id, failedAt: parley.clock.now, reason: refusal.reason)
         if first.outboxEvent > 0 {
           progress.outboxEvent = first.outboxEvent
-        } else if isOfPage {
+        } else if batch.events.contains(where: { $0.id == first.id }) {
           progress.position = first.position
-        } else {
-          lanes.removeAll { $0.dialog.number == first.lane }
-          lanes.append(HookLane(hook: id, dialog: DialogID(first.lane), position: first.position))
         }
+        // The position of its dialog is that behind it.
+        taken[first.id] = first.position
       }
       if progress.state == .disabled {
         logger.warning(
@@ -173,18 +170,16 @@ actor HookFollower {
             metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
         }
       }
-      taken.formIntersection(batch.events.map(\.id))
-      _ = await note(progress, failure, lanes, settled.ended, in: batch.hook.realm)
+      if await !note(progress, failure, of: batch), let failure { taken[failure.message] = nil }
       return false
     }
-    taken = []
     progress.took(upTo: batch.position, outboxEvent: batch.outboxEvent)
     let moved = batch.position.number - batch.hook.progress.position.number
     // Progress without events is stored only now and then.
     if !batch.events.isEmpty || !batch.lanes.isEmpty || batch.hook.progress.failures > 0
       || moved >= BackendLimits.hookNoteEvery
     {
-      guard await note(progress, nil, lanes, settled.ended, in: batch.hook.realm) else { return false }
+      guard await note(progress, nil, of: batch) else { return false }
       if batch.hook.progress.failures > 0, isFailureLogged {
         logger.notice("a webhook takes events again", metadata: ["webhook": "\(id)"])
       }
@@ -193,37 +188,37 @@ actor HookFollower {
     return true
   }
 
-  /// Returns the dialogs that are behind once what was delivered of a batch is noted, and those that have caught up.
-  private func lanes(after batch: HookBatch) -> (lanes: [HookLane], ended: [DialogID]) {
-    let isPageDelivered = batch.events.allSatisfy { taken.contains($0.id) }
-    var (lanes, ended): ([HookLane], [DialogID]) = ([], [])
+  /// Stores the progress after a batch, and with it the positions of the dialogs that are behind.
+  private func note(_ progress: Hook.Progress, _ failure: HookFailure?, of batch: HookBatch) async -> Bool {
+    var (behind, ended): ([HookLane], [DialogID]) = ([], [])
     for lane in batch.lanes {
-      let open = lane.events.first(where: { !taken.contains($0.id) })
-      // A page that is read again would send its events again.
-      if open == nil, lane.isEnded, isPageDelivered {
+      let open = lane.events.first { taken[$0.id] == nil }
+      // Before the page is delivered up to there, the next one would send the dialog's events again.
+      if open == nil, lane.isEnded, lane.position <= progress.position {
         ended.append(lane.dialog)
       } else {
-        lanes.append(HookLane(hook: id, dialog: lane.dialog, position: open?.position.previous ?? lane.position))
+        behind.append(HookLane(hook: id, dialog: lane.dialog, position: open?.position.previous ?? lane.position))
       }
     }
-    if isPageDelivered { lanes += batch.parted.map { HookLane(hook: id, dialog: $0.key, position: $0.value) } }
-    return (lanes, ended)
-  }
-
-  private func note(
-    _ progress: Hook.Progress, _ failure: HookFailure?, _ lanes: [HookLane], _ ended: [DialogID], in realm: RealmID
-  ) async -> Bool {
+    // The next page begins behind the progress: a dialog whose events there may have been left out is behind. Others are read again.
+    for (dialog, last) in batch.parted where last <= progress.position {
+      behind.append(HookLane(hook: id, dialog: dialog, position: last))
+    }
     do throws(Problem) {
-      return try await parley.work(keepingCaches: true) { [id] writer in
-        guard try writer.hook(id) != nil else { return true }
-        try writer.setProgress(progress, of: id)
-        for lane in lanes { try writer.put(lane) }
+      try await parley.work(keepingCaches: true) { [id, behind, ended] writer in
+        guard let hook = try writer.hook(id) else { return }
+        var noted = progress
+        // It may have been disabled meanwhile.
+        if hook.progress.state == .disabled { noted.state = .disabled }
+        try writer.setProgress(noted, of: id)
+        for lane in behind { try writer.put(lane) }
         for dialog in ended { try writer.remove(HookLane.self, .equal(.hook, id), .equal(.dialog, dialog)) }
         if let failure { try writer.insert(failure, keeping: BackendLimits.hookFailuresMax) }
-        let all = try writer.hooks().filter { $0.realm == realm }.map(\.progress.outboxEvent)
-        if let least = all.min(), least > 0 { try writer.removeOutboxEvents(in: realm, upTo: least) }
-        return true
+        let all = try writer.hooks().filter { $0.realm == hook.realm }.map(\.progress.outboxEvent)
+        if let least = all.min(), least > 0 { try writer.removeOutboxEvents(in: hook.realm, upTo: least) }
       }
+      taken = taken.filter { $0.value >= progress.position }
+      return true
     } catch {
       return false
     }
@@ -234,6 +229,7 @@ actor HookFollower {
   ///
   /// - Returns: the failures, by id; delivered events are added to `taken`.
   private func send(_ events: [HookEvent], _ hook: Hook) async -> [String: Hook.Progress.Refusal] {
+    typealias Sent = (taken: [HookEvent], refused: (String, Hook.Progress.Refusal)?)
     if events.isEmpty { return [:] }
     var rows: [[HookEvent]] = Array(repeating: [], count: BackendLimits.hookRequestsMax)
     for lane in Dictionary(grouping: events, by: \.lane).values.sorted(by: { $0.count > $1.count }) {
@@ -242,14 +238,14 @@ actor HookFollower {
     }
     rows = rows.map { row in row.sorted { ($0.position, $0.outboxEvent) < ($1.position, $1.outboxEvent) } }
     let metrics = parley.metrics
-    let results = await withTaskGroup(of: (taken: [String], refused: (String, Hook.Progress.Refusal)?).self) { group in
+    let results = await withTaskGroup(of: Sent.self) { group in
       for row in rows where !row.isEmpty {
         group.addTask { [self] in
-          var taken: [String] = []
+          var taken: [HookEvent] = []
           for event in row {
             switch await deliver(event, to: hook) {
             case .taken:
-              taken.append(event.id)
+              taken.append(event)
               metrics.webhookDeliveries.add(.sent)
             case .refused(let refusal):
               metrics.webhookDeliveries.add(.failed)
@@ -259,13 +255,13 @@ actor HookFollower {
           return (taken, nil)
         }
       }
-      var results: [(taken: [String], refused: (String, Hook.Progress.Refusal)?)] = []
+      var results: [Sent] = []
       for await result in group { results.append(result) }
       return results
     }
     var refusals: [String: Hook.Progress.Refusal] = [:]
     for result in results {
-      taken.formUnion(result.taken)
+      for event in result.taken { taken[event.id] = event.position }
       if let (id, refusal) = result.refused { refusals[id] = refusal }
     }
     return refusals

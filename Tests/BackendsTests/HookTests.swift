@@ -222,6 +222,53 @@ import Testing
     #expect(try await hooks(stage).all(in: hook.realm).map(\.failures) == [1])
   }
 
+  /// A dialog that the page leaves behind has its position as soon as the hook's progress is behind its entries.
+  @Test func aRefusedEventLosesNoneThatItsPageHasLeftOut() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    let hook = try await add(stage)
+    for number in 0..<20 {
+      _ = try await stage.say("a\(number)", from: romeo, to: juliet)
+      if number == 11 { _ = try await stage.say("b", from: romeo, to: nurse) }
+    }
+    let backend = Backend()
+    backend.refuse { body, count in body == "b" && count < 2 }
+    let follower = HookFollower(
+      hook.id, hooks(stage), backend, logger: Logger(label: "hooks"), pause: { _ in }, wake: {})
+    for _ in 0..<3 {
+      await follower.goOn()
+      stage.clock.set((stage.clock.now + BackendLimits.hookRetryMax * 2).milliseconds)
+    }
+    let bodies = backend.got.map(\.body)
+    #expect(bodies.filter { $0 != "b" } == (0..<20).map { "a\($0)" } && bodies.count == 21)
+    #expect(try await stage.parley.read { try $0.hookLanes(of: hook.id) }.isEmpty)
+  }
+
+  /// A backend during whose request the hook is disabled.
+  private struct Disabling: HookRoute {
+    let hooks: Hooks
+    let hook: Hook
+    func deliver(_ delivery: HookDelivery) async -> HookOutcome {
+      _ = try? await hooks.update(hook.id, in: hook.realm, isActive: false)
+      return .taken
+    }
+  }
+
+  @Test func aHookThatIsDisabledDuringARequestStaysDisabled() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let hook = try await add(stage)
+    _ = try await stage.say("one", from: romeo, to: juliet)
+    let follower = HookFollower(
+      hook.id, hooks(stage), Disabling(hooks: hooks(stage), hook: hook), logger: Logger(label: "hooks"),
+      pause: { _ in }, wake: {})
+    await follower.goOn()
+    let progress = try await hooks(stage).find(hook.id, in: hook.realm).hook.progress
+    #expect(progress.state == .disabled && progress.position > hook.progress.position)
+  }
+
   @Test func aHookThatIsDownGetsAllOfItLaterUnderTheSameIds() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
