@@ -1,5 +1,3 @@
-import Addresses
-
 /// The order in which the backend is asked about messages, as a value. Theory:
 ///
 /// A backend answers so many questions at a time, and in one queue the messages of whoever sends most would take all its answers. Here
@@ -53,7 +51,8 @@ struct QuestionTurns<Question: Sendable> {
   private var underWay = 0
   private var shares: [Account: Share] = [:]
   /// The next question of each account that has one which may begin.
-  private var order: ArraySlice<Next> = []
+  private var order = NumberedQueue<Next>()
+  private var lastNumber = 0
 
   /// - Parameters:
   ///   - max: The number of questions under way.
@@ -97,6 +96,7 @@ struct QuestionTurns<Question: Sendable> {
       return
     }
     shares[account]?.isInOrder = true
-    order.append(Next(question: next.job, author: author, account: account, since: now))
+    lastNumber += 1
+    order.append(Next(question: next.job, author: author, account: account, since: now), as: lastNumber)
   }
 }
