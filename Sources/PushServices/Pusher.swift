@@ -141,8 +141,11 @@ public actor Pusher {
     var tasks: [(PushRegistration, PushSummary?)] = []
     let current = Set(owed.registrations.map { Target($0) })
     var (given, isMore) = (0, false)
-    // Those that have failed less often come first, so that dead endpoints do not hold up the others.
-    let registrations = owed.registrations.filter { $0.pushed < owed.end }.sorted { $0.failures < $1.failures }
+    // Those that have failed less often come first, so that dead endpoints do not hold up the others; among these, those that have
+    // waited longest, so that further pushes do not keep the last ones waiting.
+    let registrations = owed.registrations.filter { $0.pushed < owed.end }.sorted {
+      ($0.failures, $0.pushed) < ($1.failures, $1.pushed)
+    }
     for registration in registrations {
       let target = Target(registration)
       if rests(target, among: current) { continue }
