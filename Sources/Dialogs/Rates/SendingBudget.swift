@@ -296,8 +296,23 @@ public final class SendingBudget: Sendable {
   /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.
   public func charge(stanzas: Int, bytes: Int, now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
-    let pauseOfZone = zone?.charge(stanzas: stanzas, bytes: bytes, now: now)
-    let debt: (time: Duration, bound: SendingBound)? = state.withLock { state in
+    let zone = zone
+    let ofZone = zone?.debt(adding: stanzas, bytes: bytes, now: now)
+    let own = debt(adding: stanzas, bytes: bytes, now: now)
+    // One pause is reported once, also if both are in debt.
+    if let own {
+      reports.paused(account, by: own.bound)
+    } else if let zone, let ofZone {
+      reports.paused(zone.account, by: ofZone.bound)
+    }
+    guard own != nil || ofZone != nil else { return nil }
+    let time = max(own?.time ?? .zero, ofZone?.time ?? .zero)
+    return min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax)
+  }
+
+  /// Charges what was read. Returns the debt and its bound; `nil` if there is none.
+  private func debt(adding stanzas: Int, bytes: Int, now: Timestamp) -> (time: Duration, bound: SendingBound)? {
+    state.withLock { state in
       state.stanzas.owe(rates.stanzas, count: stanzas, now: now)
       state.bytes.owe(rates.bytes, count: bytes, now: now)
       let ofStanzas = state.stanzas.debt(rates.stanzas, now: now) ?? .zero
@@ -310,9 +325,6 @@ public final class SendingBudget: Sendable {
       state.reached = (bound: bound.0, at: now)
       return (time, bound.1)
     }
-    guard let (time, bound) = debt else { return pauseOfZone }
-    reports.paused(account, by: bound)
-    return max(min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax), pauseOfZone ?? .zero)
   }
 
   /// Calls `end` after a pause, or when the account is no longer in debt, as a charge was given back.
