@@ -25,8 +25,8 @@ public struct HTTPBounds: Sendable {
   let connections: ConnectionBound
   /// The open connections of all ports, those of XMPP included.
   let all: OpenConnections
-  /// The pace of TLS handshakes; nil for none.
-  let handshakes: TLSHandshakes?
+  /// The pace of new connections; nil for none.
+  let pace: PacedConnections?
   /// The downloads; nil where their number has no bound.
   let downloads: Downloads?
   /// The memory of bodies and messages; nil where it has no bound.
@@ -36,7 +36,7 @@ public struct HTTPBounds: Sendable {
   public init() {
     connections = ConnectionBound(max: .max)
     all = OpenConnections()
-    handshakes = nil
+    pace = nil
     downloads = nil
     memory = nil
   }
@@ -47,11 +47,11 @@ public struct HTTPBounds: Sendable {
   ///   - isByNetwork: Whether the network with the most of them gives way; otherwise the oldest of all does.
   ///   - all: The open connections of all ports. When they are at their bound, a newcomer needs the place of a connection
   ///     without a login.
-  ///   - handshakes: The pace of TLS handshakes.
+  ///   - pace: The pace of new connections.
   ///   - downloads: The downloads.
   ///   - memory: The memory of bodies and messages.
   public init(
-    withoutLogin: Int, isByNetwork: Bool, all: OpenConnections, handshakes: TLSHandshakes, downloads: Downloads,
+    withoutLogin: Int, isByNetwork: Bool, all: OpenConnections, pace: PacedConnections, downloads: Downloads,
     memory: HTTPMemory, metrics: Metrics, logger: Logger
   ) {
     let refusals = RefusalLog(logger)
@@ -62,7 +62,7 @@ public struct HTTPBounds: Sendable {
       refusals.note("a connection", "http-connections-without-login", isFault: false, ["network": network])
     }
     self.all = all
-    self.handshakes = handshakes
+    self.pace = pace
     self.downloads = downloads
     self.memory = memory
   }

@@ -13,13 +13,19 @@ enum HTTPLimits {
   static let acceptPause: TimeAmount = .milliseconds(100)
   /// The interval in which the log has one line for each reason of such pauses.
   static let acceptPauseLog: Duration = .seconds(60)
-  /// The TLS handshakes that one network may begin at once at all ports together, and beyond them in a second; further ones
+  /// The TLS handshakes that one network may begin at once at all ports of XMPP together, and beyond them in a second; further ones
   /// wait for their turn. 2,000 people behind one address are back at once after a restart, with three connections each
   /// within 40 s; and an attacker takes a second of a core at first, then a twentieth of it.
   static let handshakesAtOnce = 2_000
   static let handshakesPerSecond = 100
+  /// The HTTP connections that one network may begin at once at all ports together, and beyond them in a second, as connections
+  /// that a client keeps are few; further ones wait for their turn. 2,000 people behind one address are back within 10 s of a restart,
+  /// with three connections each within 30 s; and an attacker, whose connections cost half a millisecond of a core with a request,
+  /// takes a seventh of a second of it at first, then a tenth of it.
+  static let connectionsAtOnce = 300
+  static let connectionsPerSecond = 200
   /// The interval in which the log has one line of each network that waits.
-  static let handshakeLog: Duration = .seconds(60)
+  static let paceLog: Duration = .seconds(60)
   /// The bytes that TLS encrypts at once on all ports, and those that a record takes besides, at most. NIOSSL keeps a buffer of the
   /// size of the longest output for as long as a connection lives: with these bytes it has 64 KiB. Longer output is flushed in parts,
   /// each with a system call: the kernel takes 128 KiB at once (`UnsentBytes`).

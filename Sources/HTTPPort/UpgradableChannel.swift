@@ -44,73 +44,94 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
     }
     bounds.all.opened(channel)
-    let made: EventLoopFuture<Value> = channel.eventLoop.makeCompletedFuture {
-      let pipeline = channel.pipeline.syncOperations
-      if let tls, let validation, validation.isExpected {
-        try pipeline.addHandler(ValidationHandler(validation, usual: tls))
-      } else if let tls {
-        try pipeline.addTLS(NIOSSLServerHandler(context: tls()), position: .last)
+    let negotiated = channel.eventLoop.makePromise(of: Negotiated.self)
+    // A connection that waits has no handlers yet, as they cost as much as its first request.
+    let begin = {
+      do {
+        try serve(channel, place, logger: logger).cascade(to: negotiated)
+      } catch {
+        negotiated.fail(error)
       }
-      if tls != nil { try bounds.handshakes?.pace(channel) }
+    }
+    let made: EventLoopFuture<Value> = channel.eventLoop.makeCompletedFuture {
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
       try channel.syncOptions?.setOption(.unsentBytes, value: UnsentBytes.most)
       // One read at a time: of several NIO would keep a buffer each.
       try channel.syncOptions?.setOption(.recvAllocator, value: ReadBuffers())
       try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
-      let encoder = HTTPResponseEncoder()
-      var limits = NIOHTTPDecoderLimitConfiguration()
-      limits.maxHeaderFieldSize = HTTPLimits.headerBytesMax
-      limits.maxHeaderListSize = HTTPLimits.headerBytesMax
-      limits.maxHeaderFieldCount = HTTPLimits.headersMax
-      let decoder = ByteToMessageHandler(
-        HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
-      let host = HostHandler()
-      let patience = FirstRequestHandler(
-        sockets: sockets, origins: origins, proxies: proxies, isSecure: tls != nil, metrics: metrics)
-      let malformed = MalformedRequestHandler()
-      let goOn = ContinueHandler()
-      let bodyPace = BodyPaceHandler(memory: bounds.memory, proxies: proxies)
-      let responsePace = ResponsePaceHandler()
-      let end = ClientEndHandler()
-      let upgrader = SocketUpgrader(
-        sockets: sockets, proxies: proxies, isSecure: tls != nil, memory: bounds.memory?.withoutLogin,
-        onLogin: { place.logIn() })
-      let handlers: [any RemovableChannelHandler] = [
-        decoder, host, patience, malformed, goOn, bodyPace, responsePace, place, end,
-      ]
-      let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
-        httpEncoder: encoder, extraHTTPHandlers: handlers,
-        upgradeConfiguration: .init(
-          upgraders: [upgrader],
-          notUpgradingCompletionHandler: { channel in
-            channel.eventLoop.makeCompletedFuture {
-              try Self.becomeHTTP(channel, patience: patience, malformed, logger: logger)
-            }
-          }))
-      try pipeline.addHandler(encoder)
-      for handler in handlers { try pipeline.addHandler(handler) }
-      try pipeline.addHandler(upgrade)
-      let remote = channel.remoteAddress
-      channel.closeFuture.whenComplete { [refusals, proxies] _ in
-        let code: String? =
-          if malformed.isMalformed {
-            "request-malformed"
-          } else if bodyPace.isTooSlow {
-            "body-slow"
-          } else {
-            responsePace.isTooSlow ? "response-slow" : nil
-          }
-        guard let code else { return }
-        refusals.note(
-          "a connection", code, isFault: false, ["peer": ClientAddress.of(ForwardedFields(), remote, proxies)])
+      if let pace = bounds.pace {
+        try pace.pace(channel, onTurn: begin) { negotiated.fail(ChannelError.ioOnClosedChannel) }
+      } else {
+        begin()
       }
-      return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
+      return Value(channel: channel, negotiated: negotiated.futureResult)
     }
     return made.flatMapErrorThrowing { error in
+      negotiated.fail(error)
       // The server channel does not close a connection that it does not get.
       channel.close(promise: nil)
       throw error
     }
+  }
+
+  /// Adds the handlers of HTTP, and returns what the connection becomes.
+  private func serve(
+    _ channel: any Channel, _ place: ConnectionPlace, logger: Logger
+  ) throws -> EventLoopFuture<Negotiated> {
+    let pipeline = channel.pipeline.syncOperations
+    if let tls, let validation, validation.isExpected {
+      try pipeline.addHandler(ValidationHandler(validation, usual: tls))
+    } else if let tls {
+      try pipeline.addTLS(NIOSSLServerHandler(context: tls()), position: .last)
+    }
+    let encoder = HTTPResponseEncoder()
+    var limits = NIOHTTPDecoderLimitConfiguration()
+    limits.maxHeaderFieldSize = HTTPLimits.headerBytesMax
+    limits.maxHeaderListSize = HTTPLimits.headerBytesMax
+    limits.maxHeaderFieldCount = HTTPLimits.headersMax
+    let decoder = ByteToMessageHandler(
+      HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
+    let host = HostHandler()
+    let patience = FirstRequestHandler(
+      sockets: sockets, origins: origins, proxies: proxies, isSecure: tls != nil, metrics: metrics)
+    let malformed = MalformedRequestHandler()
+    let goOn = ContinueHandler()
+    let bodyPace = BodyPaceHandler(memory: bounds.memory, proxies: proxies)
+    let responsePace = ResponsePaceHandler()
+    let end = ClientEndHandler()
+    let upgrader = SocketUpgrader(
+      sockets: sockets, proxies: proxies, isSecure: tls != nil, memory: bounds.memory?.withoutLogin,
+      onLogin: { place.logIn() })
+    let handlers: [any RemovableChannelHandler] = [
+      decoder, host, patience, malformed, goOn, bodyPace, responsePace, place, end,
+    ]
+    let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
+      httpEncoder: encoder, extraHTTPHandlers: handlers,
+      upgradeConfiguration: .init(
+        upgraders: [upgrader],
+        notUpgradingCompletionHandler: { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try Self.becomeHTTP(channel, patience: patience, malformed, logger: logger)
+          }
+        }))
+    try pipeline.addHandler(encoder)
+    for handler in handlers { try pipeline.addHandler(handler) }
+    try pipeline.addHandler(upgrade)
+    let remote = channel.remoteAddress
+    channel.closeFuture.whenComplete { [refusals, proxies] _ in
+      let code: String? =
+        if malformed.isMalformed {
+          "request-malformed"
+        } else if bodyPace.isTooSlow {
+          "body-slow"
+        } else {
+          responsePace.isTooSlow ? "response-slow" : nil
+        }
+      guard let code else { return }
+      refusals.note(
+        "a connection", code, isFault: false, ["peer": ClientAddress.of(ForwardedFields(), remote, proxies)])
+    }
+    return upgrade.upgradeResultFuture
   }
 
   private static func becomeHTTP(

@@ -31,7 +31,7 @@ struct XMPPService: Service {
   init(
     _ settings: Settings, _ accounts: Accounts, _ certificates: Certificates, _ outgoing: Outgoing,
     _ loops: any EventLoopGroup, _ bounds: ConnectionBounds, _ memory: BoundedMemory, _ all: OpenConnections,
-    _ handshakes: TLSHandshakes, _ readiness: Readiness, _ logger: Logger
+    _ handshakes: PacedConnections, _ readiness: Readiness, _ logger: Logger
   ) async throws {
     self.settings = settings
     let parley = accounts.parley

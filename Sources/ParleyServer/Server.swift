@@ -86,9 +86,9 @@ public enum Server {
     let bounds = ConnectionBounds(files: OpenFiles.limit)
     if let doubt = bounds.doubt { logger.warning("\(doubt)") }
     let all = OpenConnections(max: bounds.all)
-    let handshakes = TLSHandshakes(
-      isByNetwork: settings.boundsByNetwork, exempt: TrustedProxies(settings.trustedProxies), metrics: metrics,
-      logger: logger)
+    let exempt = TrustedProxies(settings.trustedProxies)
+    let handshakes = PacedConnections(
+      .tls, isByNetwork: settings.boundsByNetwork, exempt: exempt, metrics: metrics, logger: logger)
     let xmpp = try await XMPPService(
       settings, core.accounts, certificates, outgoing, loops, bounds, memory, all, handshakes, readiness, logger)
     let pushes = settings.pushes.services(
@@ -134,7 +134,10 @@ public enum Server {
     await strict.judge(at: startedAt)
     let httpBounds = HTTPBounds(
       withoutLogin: min(bounds.withoutLogin, memoryBounds.httpConnections), isByNetwork: settings.boundsByNetwork,
-      all: all, handshakes: handshakes, downloads: downloads,
+      all: all,
+      pace: PacedConnections(
+        .http, isByNetwork: settings.boundsByNetwork, exempt: exempt, metrics: metrics, logger: logger),
+      downloads: downloads,
       memory: HTTPMemory(withoutLogin: memory.withoutLogin, loggedIn: memory.bodies), metrics: metrics, logger: logger)
     let http = try HTTPPorts.services(
       settings, sites: sites, certificates, strict, acme?.responses, loops, httpBounds, readiness, core.parley, logger)

@@ -31,6 +31,7 @@ WAITS = "a connection waits, since it cannot be accepted"
 PEOPLE, LOGINS = 2_000, 25
 MANY_FILES = ["prlimit", "--nofile=16384:16384"]
 DELAYED = "parley_tls_handshakes_delayed_total"
+HTTP_DELAYED = "parley_http_connections_delayed_total"
 
 
 def dial(port):
@@ -94,6 +95,7 @@ def run(checks):
         server.add_users("juliet")
         with descriptors(2 * PEOPLE):
             restart(checks, server, internet.machines["school"])
+            flood(checks, server, internet.machines["school"], internet.machines["padua"])
         # The school has no handshakes left that begin at once.
         handshakes(checks, server, internet.machines["school"], internet.machines["padua"])
         resets(checks, server, internet.machines["school"])
@@ -315,6 +317,37 @@ def handshakes(checks, server, attacker, witness):
             person.connect()
             person.close()
             growth.until("parley_logins_total", 2, result="success")
+            growth.until("parley_refusals_total", 0, rate="connections")
+    finally:
+        for connection in held:
+            connection.close()
+
+
+def flood(checks, server, attacker, witness):
+    """The twin of the handshakes, at the port of HTTP, where requests begin at once."""
+    beginning = b"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 65000\r\n\r\n"
+    growth, held = Growth(server), []
+
+    def delayed():
+        return Scrape(server)(HTTP_DELAYED) - growth.before(HTTP_DELAYED)
+
+    try:
+        with checks.check("networks: HTTP connections that one network opens by the hundred have to wait, and another one logs in meanwhile"):
+            while delayed() < 100 and len(held) < PEOPLE:
+                with attacker.space.here():
+                    for _ in range(100):
+                        held.append(socket.create_connection((server.host, server.http), PATIENCE))
+                        held[-1].sendall(beginning)
+            expect(delayed() >= 100, f"of {len(held)} connections {delayed()} had to wait")
+            with witness.space.here():
+                App(server, "juliet")
+            server.log.until("the line", lambda text: any(
+                "HTTP connections of a network wait" in line and attacker.address in line for line in text.splitlines()))
+            expect(witness.address not in server.log.text, server.tail())
+        with checks.check("networks: a login from the network whose HTTP connections wait is not refused"):
+            with attacker.space.here():
+                App(server, "juliet")
+            growth.until("parley_logins_total", 2, door="app", result="success")
             growth.until("parley_refusals_total", 0, rate="connections")
     finally:
         for connection in held:

@@ -35,7 +35,7 @@ final class ServerStreams: FederationStreamOpener {
   let trust: any PeerTrust
   let dialing: any ServerDialing
   /// The pace of the handshakes that others begin; `nil` for none.
-  let handshakes: TLSHandshakes?
+  let handshakes: PacedConnections?
   /// The memory of what is not logged in, which streams to others count to as well until those are verified: strangers can cause them,
   /// by messages to domains of their own, and by dialback.
   private let memory: MemoryBound
@@ -77,7 +77,7 @@ final class ServerStreams: FederationStreamOpener {
   ///   - secret: The secret of dialback keys, which outlives a restart: a key is verified after it was sent.
   init(
     door: DoorContext, mounted: [MountedLoop], domains: Set<String>, secret: [UInt8], idleSeconds: Int,
-    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, handshakes: TLSHandshakes? = nil,
+    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, handshakes: PacedConnections? = nil,
     memory: MemoryBound = MemoryBound(), all: OpenConnections = OpenConnections()
   ) {
     self.memory = memory

@@ -33,7 +33,7 @@ public final class XMPPListener: Sendable {
   /// The memory of what is not logged in.
   let memory: MemoryBound
   let all: OpenConnections
-  let handshakes: TLSHandshakes?
+  let handshakes: PacedConnections?
   /// The proxies whose connections begin with a header; `nil` for none.
   let proxies: ProxyProtocol?
   /// The memory that all pending requests to components and push services take at most.
@@ -57,7 +57,7 @@ public final class XMPPListener: Sendable {
   public init(
     door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil,
     boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, memory: MemoryBound = MemoryBound(),
-    all: OpenConnections = OpenConnections(), handshakes: TLSHandshakes? = nil, proxies: ProxyProtocol? = nil
+    all: OpenConnections = OpenConnections(), handshakes: PacedConnections? = nil, proxies: ProxyProtocol? = nil
   ) async throws {
     self.memory = memory
     self.all = all

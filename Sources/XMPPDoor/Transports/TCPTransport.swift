@@ -16,7 +16,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   private let connection: XMPPConnection
   private let tls: TLSProvider
   private let exporters: TLSExporters?
-  private let handshakes: TLSHandshakes?
+  private let handshakes: PacedConnections?
   private let client: SocketAddress?
   private var context: ChannelHandlerContext?
   private var clientRandom: ClientRandom?
@@ -31,7 +31,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   /// - Parameter client: the address of the client, which is not that of the connection behind a proxy.
   init(
     _ connection: XMPPConnection, of client: SocketAddress?, tls: @escaping TLSProvider, exporters: TLSExporters?,
-    handshakes: TLSHandshakes?
+    handshakes: PacedConnections?
   ) {
     self.handshakes = handshakes
     self.client = client

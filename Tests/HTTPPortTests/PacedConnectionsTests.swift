@@ -8,23 +8,24 @@ import Testing
 
 @testable import HTTPPort
 
-@Suite struct TLSHandshakesTests {
-  private func pacing(isByNetwork: Bool = true, _ metrics: Metrics = Metrics()) -> TLSHandshakes {
-    TLSHandshakes(
-      isByNetwork: isByNetwork, exempt: TrustedProxies([Network("10.0.0.0/8")].compactMap { $0 }), metrics: metrics,
+@Suite struct PacedConnectionsTests {
+  private func pacing(isByNetwork: Bool = true, _ metrics: Metrics = Metrics()) -> PacedConnections {
+    PacedConnections(
+      .tls, isByNetwork: isByNetwork, exempt: TrustedProxies([Network("10.0.0.0/8")].compactMap { $0 }),
+      metrics: metrics,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 
   /// Returns whether the handshake of a new connection has to wait.
   ///
   /// - Parameter client: The address that a proxy names.
-  private func waits(from address: String, as client: String? = nil, _ handshakes: TLSHandshakes) throws -> Bool {
+  private func waits(from address: String, as client: String? = nil, _ handshakes: PacedConnections) throws -> Bool {
     let channel = EmbeddedChannel()
     let remote = try SocketAddress(ipAddress: address, port: 1)
     try channel.connect(to: remote).wait()
     channel.remoteAddress = remote
     try handshakes.pace(channel, of: try client.map { try SocketAddress(ipAddress: $0, port: 2) })
-    let isHeld = (try? channel.pipeline.syncOperations.handler(type: HandshakeGate.self)) != nil
+    let isHeld = (try? channel.pipeline.syncOperations.handler(type: PaceGate.self)) != nil
     _ = try? channel.finish()
     return isHeld
   }
@@ -80,7 +81,7 @@ import Testing
   }
 
   private func held(_ leavings: Leavings, _ reads: Reads) throws -> EmbeddedChannel {
-    let channel = EmbeddedChannel(handler: HandshakeGate(.seconds(1)) { leavings.add() })
+    let channel = EmbeddedChannel(handler: PaceGate(.seconds(1)) { leavings.add() })
     try channel.pipeline.syncOperations.addHandler(reads, position: .first)
     try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
     return channel
@@ -99,11 +100,44 @@ import Testing
     }
     #expect(reads.count == 1)
     // It has left the pipeline, and does not count as a client that has.
-    #expect((try? channel.pipeline.syncOperations.handler(type: HandshakeGate.self)) == nil)
+    #expect((try? channel.pipeline.syncOperations.handler(type: PaceGate.self)) == nil)
     try channel.writeInbound(ByteBuffer(string: "!"))
     #expect(try channel.readInbound(as: ByteBuffer.self) == ByteBuffer(string: "!"))
     _ = try? channel.finish()
     #expect(leavings.count == 0)
+  }
+
+  /// The handlers are added in the turn, and get what came before.
+  @Test func whatTheTurnAddsGetsEverything() throws {
+    let channel = EmbeddedChannel()
+    channel.remoteAddress = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
+    let reads = Reads()
+    let gate = PaceGate(.seconds(1)) {
+      try? channel.pipeline.syncOperations.addHandler(reads, position: .last)
+    } onLeave: {
+    }
+    try channel.pipeline.syncOperations.addHandler(gate)
+    try channel.writeInbound(ByteBuffer(string: "GET"))
+    #expect((try? channel.pipeline.syncOperations.handler(type: Reads.self)) == nil)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect((try? channel.pipeline.syncOperations.handler(type: Reads.self)) != nil)
+    #expect(try channel.readInbound(as: ByteBuffer.self) == ByteBuffer(string: "GET"))
+    _ = try? channel.finish()
+  }
+
+  /// Its turn would come too late, or the server stops.
+  @Test(arguments: [true, false]) func whoCannotWaitIsClosed(isStop: Bool) throws {
+    let leavings = Leavings()
+    let channel = EmbeddedChannel(
+      handler: PaceGate(isStop ? .seconds(1) : HTTPLimits.idle + .seconds(1)) { leavings.add() })
+    try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+    if isStop {
+      channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+    } else {
+      channel.embeddedEventLoop.advanceTime(by: HTTPLimits.idle)
+    }
+    #expect(!channel.isActive)
+    #expect(leavings.count == 1)
   }
 
   /// Closed by its end, or by the client's half of it.

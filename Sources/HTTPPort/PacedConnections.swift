@@ -1,0 +1,168 @@
+import Basics
+public import Logging
+package import NIOCore
+public import ServerMetrics
+import Synchronization
+
+/// Connections that begin at the pace of their network (`NetworkPace`). Programs of this machine and trusted proxies, behind which
+/// there are many networks, have no pace.
+public final class PacedConnections: Sendable {
+  /// What begins, at all ports together.
+  public enum Kind: Sendable {
+    /// Connections over HTTP, with TLS or without.
+    case http
+    /// TLS handshakes at the other ports.
+    case tls
+  }
+
+  private struct State {
+    var pace: NetworkPace
+    var log = LogPace(interval: HTTPLimits.paceLog, linesOfReasonMax: 1, linesMax: 16)
+  }
+
+  private let kind: Kind
+  private let state: Mutex<State>
+  private let isByNetwork: Bool
+  private let exempt: TrustedProxies
+  private let metrics: Metrics
+  private let logger: Logger
+
+  /// - Parameters:
+  ///   - isByNetwork: Whether there is a pace at all.
+  ///   - exempt: The proxies without one.
+  public init(_ kind: Kind, isByNetwork: Bool, exempt: TrustedProxies, metrics: Metrics, logger: Logger) {
+    self.kind = kind
+    let (perSecond, burst) =
+      switch kind {
+      case .http: (HTTPLimits.connectionsPerSecond, HTTPLimits.connectionsAtOnce)
+      case .tls: (HTTPLimits.handshakesPerSecond, HTTPLimits.handshakesAtOnce)
+      }
+    state = Mutex(
+      State(pace: NetworkPace(perSecond: perSecond, burst: burst, networksMax: HTTPLimits.bucketsMax)))
+    self.isByNetwork = isByNetwork
+    self.exempt = exempt
+    self.metrics = metrics
+    self.logger = logger
+  }
+
+  /// Keeps what a client sends from the handlers until its connection may begin. Called on the channel's loop. A connection that is
+  /// still waiting after `HTTPLimits.idle` is closed.
+  ///
+  /// - Parameters:
+  ///   - client: The address of the client, where a proxy has named it; nil for that of the connection.
+  ///   - onTurn: Called when it begins, before the handlers get anything. It is called before the return if that is at once, and
+  ///     not at all if the client leaves before.
+  ///   - onLeave: Called if the client leaves before.
+  package func pace(
+    _ channel: any Channel, of client: SocketAddress? = nil, onTurn: @escaping () -> Void = {},
+    onLeave: @escaping () -> Void = {}
+  ) throws {
+    guard isByNetwork, let address = client ?? channel.remoteAddress, !exempt.contains(address) else { return onTurn() }
+    let network = ClientAddress.network(address)
+    let (wait, unlogged) = state.withLock { state -> (Duration, Int?) in
+      let wait = state.pace.wait(network, now: .now)
+      return (wait, wait > .zero ? state.log.note(network, now: .now) : nil)
+    }
+    guard wait > .zero else { return onTurn() }
+    let what: String
+    switch kind {
+    case .http:
+      metrics.httpConnectionsDelayed.add()
+      what = "HTTP connections"
+    case .tls:
+      metrics.tlsHandshakesDelayed.add()
+      what = "TLS handshakes"
+    }
+    if let unlogged {
+      logger.info(
+        "\(what) of a network wait, since it begins too many",
+        metadata: ["network": "\(network)", "unlogged": "\(unlogged)"])
+    }
+    let gate = PaceGate(TimeAmount(wait), onTurn: onTurn) { [self] in
+      state.withLock { $0.pace.cancel(network) }
+      onLeave()
+    }
+    try channel.pipeline.syncOperations.addHandler(gate, position: .first)
+  }
+}
+
+/// Holds back what a client sends until its connection may begin. A client that leaves before has cost little more than the
+/// connection itself.
+///
+///  Confined to its channel's event loop, like every handler.
+final class PaceGate: ChannelDuplexHandler, RemovableChannelHandler,
+  @unchecked Sendable  // NIO calls it on its loop alone
+{
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let wait: TimeAmount
+  private let onTurn: () -> Void
+  private let onLeave: () -> Void
+  private var timer: Scheduled<Void>?
+  private var held: [ByteBuffer] = []
+  private var wantsRead = false
+
+  /// - Parameters:
+  ///   - onTurn: Called when it begins, before anything passes.
+  ///   - onLeave: Called if the client leaves before.
+  init(_ wait: TimeAmount, onTurn: @escaping () -> Void = {}, onLeave: @escaping () -> Void) {
+    self.wait = wait
+    self.onTurn = onTurn
+    self.onLeave = onLeave
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    timer = context.eventLoop.scheduleTask(in: min(wait, HTTPLimits.idle)) {
+      let (gate, context) = bound.value
+      if gate.wait > HTTPLimits.idle { context.close(promise: nil) } else { gate.open(context) }
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { left() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    left()
+    context.fireChannelInactive()
+  }
+
+  private func left() {
+    guard let timer else { return }
+    timer.cancel()
+    self.timer = nil
+    held = []
+    onLeave()
+  }
+
+  private func open(_ context: ChannelHandlerContext) {
+    timer = nil
+    onTurn()
+    let parts = held
+    held = []
+    for part in parts { context.fireChannelRead(wrapInboundOut(part)) }
+    if !parts.isEmpty { context.fireChannelReadComplete() }
+    if wantsRead { context.read() }
+    context.pipeline.syncOperations.removeHandler(self, promise: nil)
+  }
+
+  /// Nothing is read meanwhile; what comes all the same has been read at the end of the connection.
+  func read(context: ChannelHandlerContext) {
+    if timer == nil { context.read() } else { wantsRead = true }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if timer == nil { context.fireChannelRead(data) } else { held.append(unwrapInboundIn(data)) }
+  }
+
+  /// A client that has closed its half does not wait, and nobody does when the server stops.
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case ChannelEvent.inputClosed where timer != nil, is ChannelShouldQuiesceEvent where timer != nil:
+      context.close(promise: nil)
+    default: context.fireUserInboundEventTriggered(event)
+    }
+  }
+}
