@@ -215,6 +215,10 @@ class Elsewhere(Server):
             wrapper=[*MANY_FILES, *machine.space.enter()], xmpp__host=machine.address, http__host=machine.address,
             metrics__host=machine.address)
 
+    @property
+    def base(self):
+        return f"http://{self.host}:{self.http}"
+
 
 @contextlib.contextmanager
 def descriptors(count):
