@@ -484,7 +484,9 @@ def host_meta(server):
 
 
 PAGE = """<!doctype html><meta charset="utf-8"><script src="/strophe.js"></script><script>
-function say(text) { return fetch("/said", {method: "POST", body: text}); }
+// One report after the other: over several connections a later one could come first.
+let said = Promise.resolve();
+function say(text) { return said = said.catch(() => {}).then(() => fetch("/said", {method: "POST", body: text})); }
 window.onerror = function (text) { say("error: " + text); };
 const meta = %s;
 fetch(meta.base + "/.well-known/host-meta.json").then((r) => r.json()).then((found) => {
