@@ -8,10 +8,13 @@ import Testing
     let folder = try Folder()
     let text = try folder.write("notes.txt", "hello")
     let missing = "\(folder.path)/missing"
+    let host = try Folder()
+    _ = try host.write("accounts/romeo.dat", "return {};")
     let cases: [(source: any ImportSource, path: String, words: [String])] = [
       (ProsodySource.at(missing), missing, ["there is no such file or folder", "data folder of Prosody"]),
       (ProsodySource.at(text), text, ["no SQLite database", "data folder of Prosody"]),
-      (ProsodySource.at(folder.path), folder.path, ["no folder of a host"]),
+      (ProsodySource.at(folder.path), folder.path, ["no folder of a host", "is it Prosody's data folder?"]),
+      (ProsodySource.at(host.path), host.path, ["it is a folder of a host: name the one above it"]),
       (EjabberdSource.at(missing, domain: nil), missing, ["there is no such file or folder", "ejabberdctl dump"]),
       (EjabberdSource.at(folder.path, domain: nil), folder.path, ["it is a folder", "ejabberdctl dump"]),
       (EjabberdSource.at(text, domain: nil, uploads: missing), missing, ["there is no such", "docroot"]),

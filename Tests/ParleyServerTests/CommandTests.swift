@@ -263,7 +263,7 @@ import Testing
       #expect(users.output == "2 users imported, 2 failed\n")
       #expect(
         users.lines == [
-          "users.csv: line 4: 1 field where the first line has 3",
+          "users.csv: line 4: A user has a password, or an externalId or email to sign in by.",
           "users.csv: line 5: x y@localhost is no address: the localpart holds U+20, which is not allowed there.",
           "warning: 2 of the imported passwords are shorter than apps and parley user add allow. They are taken, because "
             + "their users may have them elsewhere.",

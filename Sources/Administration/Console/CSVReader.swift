@@ -129,6 +129,8 @@ package struct CSVTable {
   private var reader: CSVReader
   private let places: [String: Int]
   private let width: Int
+  /// The number of fields up to the last required column.
+  private let least: Int
 
   var bytesRead: Int64 { reader.bytesRead }
 
@@ -137,16 +139,17 @@ package struct CSVTable {
   /// - Throws: `CSVReader.Flaw` if a required column is missing, or a column is unknown or duplicate.
   init(_ reader: CSVReader, required: [String], optional: [String]) throws {
     self.reader = reader
-    let expected = (required + optional).joined(separator: ",")
+    let others = optional.isEmpty ? "" : " and any of \(optional.joined(separator: ", "))"
+    let expected = "the first line names columns: \(required.joined(separator: ", "))\(others)"
     guard let header = try self.reader.row() else {
-      throw CSVReader.Flaw(line: 1, text: "the file is empty; its first line must be \(expected)")
+      throw CSVReader.Flaw(line: 1, text: "the file is empty; \(expected)")
     }
     var places: [String: Int] = [:]
     for (index, field) in header.fields.enumerated() {
       let written = field.trimmed.lowercased()
       guard let name = (required + optional).first(where: { $0.lowercased() == written }) else {
         throw CSVReader.Flaw(
-          line: header.line, text: "there is no column \"\(Line.safe(written))\"; the first line must be \(expected)")
+          line: header.line, text: "there is no column \"\(Line.safe(written))\"; \(expected)")
       }
       guard places.updateValue(index, forKey: name) == nil else {
         throw CSVReader.Flaw(line: header.line, text: "the column \(name) is there twice")
@@ -154,10 +157,11 @@ package struct CSVTable {
     }
     if let missing = required.first(where: { places[$0] == nil }) {
       throw CSVReader.Flaw(
-        line: header.line, text: "the column \(missing) is missing; the first line must be \(expected)")
+        line: header.line, text: "the column \(missing) is missing; \(expected)")
     }
     self.places = places
     self.width = header.fields.count
+    self.least = required.compactMap { places[$0] }.reduce(0) { max($0, $1 + 1) }
   }
 
   /// A record with access by column name; the value of a column that the file does not have is empty.
@@ -169,15 +173,16 @@ package struct CSVTable {
     package subscript(_ column: String) -> String { places[column].map { fields[$0] } ?? "" }
   }
 
-  /// Returns the next record, or nil at the end. A record with too few or too many fields is an error of its own, and
-  /// the next one can still be read.
+  /// Returns the next record, or nil at the end. Missing fields at the end of a record are empty. A record without those of the
+  /// required columns, or with too many fields, is an error of its own, and the next one can still be read.
   mutating func next() throws -> Result<Record, CSVReader.Flaw>? {
     guard let row = try reader.row() else { return nil }
-    guard row.fields.count == width else {
+    guard row.fields.count >= least, row.fields.count <= width else {
       return .failure(
         CSVReader.Flaw(
           line: row.line, text: "\(ProgressBar.counted(row.fields.count, "fields")) where the first line has \(width)"))
     }
-    return .success(Record(line: row.line, fields: row.fields, places: places))
+    let fields = row.fields + [String](repeating: "", count: width - row.fields.count)
+    return .success(Record(line: row.line, fields: fields, places: places))
   }
 }

@@ -67,7 +67,9 @@ package struct ImportRun {
     }
   }
 
-  private var soFar: String { done > 0 ? "; imported before it: \(ProgressBar.counted(done, noun))" : "" }
+  private var soFar: String {
+    done > 0 ? "; imported before it: \(ProgressBar.counted(done, noun))" : "; nothing was imported"
+  }
 
   private mutating func finish(
     _ rows: inout [Result<CSVTable.Record, CSVReader.Flaw>], _ batch: ([CSVTable.Record]) async throws -> [RowOutcome]

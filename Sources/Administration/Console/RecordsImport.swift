@@ -265,9 +265,10 @@ package struct RecordsImport {
       let isKept = outcome.code == ImportRecords.kept
       if isKept { report.kept += 1 }
       if outcome.code == ImportRecords.unserved, let reason = outcome.reason {
-        foreign[reason, default: (place, 0)].count += 1
+        foreign[reason, default: (record.named(at: place), 0)].count += 1
       } else if outcome.status == .failed || isKept {
-        tell("\(Line.safe(place.description)): \(Line.safe(outcome.reason ?? "it could not be imported"))")
+        let named = record.named(at: place).description
+        tell("\(Line.safe(named)): \(Line.safe(outcome.reason ?? "it could not be imported"))")
       }
     }
   }
@@ -333,6 +334,38 @@ extension RecordsImport.Report {
 }
 
 extension ImportRecord {
+  /// Returns the place of the record with the kind of the record, and with what tells it from others of its kind: the place
+  /// alone may name no more than a user.
+  fileprivate func named(at place: Place) -> Place {
+    var place = place
+    guard let key = place.key else {
+      place.key = kind
+      return place
+    }
+    // Some sources name the record themselves, in the same words.
+    if !key.hasSuffix(kind) { place.key = "\(key), \(kind)" }
+    return place
+  }
+
+  private var kind: String {
+    switch self {
+    case .account: "account"
+    case .contact(let contact): "roster item \(contact.jid)"
+    case .request(let request): "request of \(request.from)"
+    case .vCard: "vCard"
+    case .privateXML: "private data"
+    case .node(let node): "node \(node.name)"
+    case .item(let item): "node \(item.node), item \(item.id ?? "")"
+    case .block: "blocks"
+    case .copy, .message: "message"
+    case .room: "room"
+    case .roomPerson(let person): "affiliation of \(person.jid)"
+    case .roomMessage: "message of a room"
+    case .contactGroup(let group): "contact group \(group.name)"
+    case .file(let file): "file \(file.name)"
+    }
+  }
+
   /// The URL of the file that a message links to (XEP-0066).
   fileprivate var link: String? {
     let xml: String

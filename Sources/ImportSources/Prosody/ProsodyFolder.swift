@@ -17,10 +17,13 @@ public struct ProsodyFolder: ImportSource {
 
   private func hosts(among names: [String]) throws(SourceFailure) -> [String] {
     let hosts = names.filter { Files.exists("\(folder)/\($0)/accounts") }
-    guard !hosts.isEmpty else {
-      throw SourceFailure(Place(file: folder), "it has no folder of a host with accounts; is it Prosody's data folder?")
-    }
-    return hosts
+    if !hosts.isEmpty { return hosts }
+    // The folder of a host has the stores themselves: "config" is that of rooms.
+    let isHost = names.contains("accounts") || names.contains("config")
+    throw SourceFailure(
+      Place(file: folder),
+      "it has no folder of a host with accounts; "
+        + (isHost ? "it is a folder of a host: name the one above it" : "is it Prosody's data folder?"))
   }
 
   public func reader(of kinds: RecordKinds) throws(SourceFailure) -> any RecordReader {

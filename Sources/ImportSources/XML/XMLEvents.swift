@@ -82,7 +82,8 @@ final class XMLEvents {
       let value = String(decoding: UnsafeBufferPointer(start: start, count: end - start), as: UTF8.self)
       list.append(
         XMLNode.Attribute(
-          name: Self.string(attributes[index * 5]), namespace: Self.string(attributes[index * 5 + 2]), value: value))
+          name: Self.string(attributes[index * 5]), namespace: Self.string(attributes[index * 5 + 2]), value: value,
+          prefix: Self.string(attributes[index * 5 + 1])))
     }
     events.append(.start(name: Self.string(local), namespace: Self.string(space), attributes: list, line: line))
   }

@@ -5,6 +5,9 @@ struct XMLNode: Sendable, Equatable {
     /// Empty for none.
     var namespace: String
     var value: String
+    /// The prefix of the namespace in the source; empty for none, and where the source does not say. It is kept, so that what
+    /// this server has exported is the same, byte for byte, when it comes back.
+    var prefix = ""
   }
   enum Child: Sendable, Equatable {
     case node(XMLNode)
@@ -84,13 +87,15 @@ struct XMLNode: Sendable, Equatable {
   private func write(into text: inout String, within outer: String) {
     text += "<\(name)"
     if namespace != outer { text += " xmlns='\(Self.escaped(namespace))'" }
+    var declared: Set<String> = []
     for (index, attribute) in attributes.enumerated() {
       switch attribute.namespace {
       case "": text += " \(attribute.name)='\(Self.escaped(attribute.value))'"
       case "http://www.w3.org/XML/1998/namespace": text += " xml:\(attribute.name)='\(Self.escaped(attribute.value))'"
       default:
-        text += " xmlns:a\(index)='\(Self.escaped(attribute.namespace))'"
-        text += " a\(index):\(attribute.name)='\(Self.escaped(attribute.value))'"
+        let prefix = attribute.prefix.isEmpty ? "a\(index)" : attribute.prefix
+        if declared.insert(prefix).inserted { text += " xmlns:\(prefix)='\(Self.escaped(attribute.namespace))'" }
+        text += " \(prefix):\(attribute.name)='\(Self.escaped(attribute.value))'"
       }
     }
     if children.isEmpty {

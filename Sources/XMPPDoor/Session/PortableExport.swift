@@ -144,10 +144,7 @@ public enum PortableExport {
 
     init(_ user: User, _ reader: any StoreReader) throws {
       self.user = user
-      vCard = VCard.Stored(
-        profile: user.profile, fullName: try reader.fullName(of: user.id),
-        vCard: try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes),
-        avatar: try reader.avatar(of: user))
+      vCard = try VCard.stored(of: user, reader)
       // What contact groups add is the operators', and stays with their server.
       contacts = try reader.ownContacts(of: user.id).map { $0.exported(by: user.address) }
       blocks = try reader.blocks(of: user.id)

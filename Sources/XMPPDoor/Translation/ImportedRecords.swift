@@ -189,6 +189,38 @@ public struct ImportedRecords: Sendable {
     ["owner": .owner, "admin": .admin, "member": .member, "outcast": .outcast][name]
   }
 
+  // MARK: Own exports
+
+  /// Returns whether an export has this vCard of a user, as they are now. It is written from the profile, and need not be stored
+  /// anywhere as it is written.
+  public func isExported(_ draft: ProfileDraft, of user: User, _ reader: any StoreReader) throws -> Bool {
+    let stored = try VCard.stored(of: user, reader)
+    guard stored.exists else { return false }
+    let xml = Self.written { writer in VCard.write(stored, into: &writer) }
+    guard case .profile(let here)? = try? vCard(xml) else { return false }
+    return draft.displayName == here.displayName && draft.fullName == here.fullName && draft.avatar == here.avatar
+      && draft.vCard == here.vCard
+  }
+
+  /// Returns whether an export has this content of an item, as the item is now. What the server has made of the profile
+  /// itself is stored in another form than the XML that a client, or an export, brings.
+  public func isExported(
+    _ content: NodeContent, of item: NodeItem, in node: String, of owner: Party, _ reader: any StoreReader
+  ) throws -> Bool {
+    guard let whole = try VCard4.completed([item], of: owner.id, for: owner, reader).first else { return false }
+    let xml = Self.written { writer in NodeWriter.write(whole.content, into: &writer) }
+    guard let here = try? self.item(id: item.id, payload: xml.isEmpty ? nil : xml, node: node, form: nil) else {
+      return false
+    }
+    return here.item?.content == content
+  }
+
+  private static func written(_ body: (inout ElementWriter) -> Void) -> String {
+    var writer = ElementWriter(defaultNamespace: "")
+    body(&writer)
+    return String(decoding: writer.buffer.readableBytesView, as: UTF8.self)
+  }
+
   // MARK: Pieces
 
   /// Names the files of this server that may have come with the message: those that did not are ordinary links to the core.

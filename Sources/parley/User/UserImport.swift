@@ -7,10 +7,12 @@ struct UserImport: AsyncParsableCommand {
     abstract: "Adds users from a CSV file with the columns jid,password,name,externalId,email.",
     discussion: """
       The first line names the columns; all but jid may be missing. A user may have no password if there is an externalId \
-      (the prn of an identity token) or an email to sign in by. Each line that cannot be imported is reported with its \
-      number, and the others are imported. Exit status 1: some were not imported.
+      (the prn of an identity token) or an email to sign in by. Fields at the end of a line may be missing. Each line \
+      that cannot be imported is reported with its number, and the others are imported, except where a quote is never \
+      closed: the import ends there, and says what was imported. Exit status 1: some were not imported.
 
       Examples:
+        parley user import users.csv --dry-run
         parley user import users.csv
         parley user import users.csv --skip-existing
         generate-users | parley user import -
@@ -19,13 +21,20 @@ struct UserImport: AsyncParsableCommand {
   @Argument(help: "The file; - is standard input.", completion: .file(extensions: ["csv"])) var file: String
   @Flag(name: .customLong("skip-existing"), help: "Skips users that exist, instead of reporting errors.")
   var skipExisting = false
+  @Flag(
+    name: .customLong("dry-run"),
+    help: "Imports into a copy of the database, which is deleted, and prints the report. Nothing is changed.")
+  var isTrial = false
   @OptionGroup var options: CommandOptions
 
   func run() async throws {
     var short = 0
-    try await options.withData { context in
+    let interrupt = isTrial ? Interrupt() : nil
+    try await options.withData(copying: interrupt?.cancellation) { context in
       var run = Import.run("users", path: file, skipsExisting: skipExisting)
       try await run.run(required: ["jid"], optional: ["password", "name", "externalId", "email"]) { records in
+        // The copy is deleted on the way out.
+        if let number = interrupt?.signalNumber { throw ExitCode(128 + number) }
         let outcomes = try await context.call(
           ImportUsers.self,
           ImportUsers.Input(
@@ -42,6 +51,7 @@ struct UserImport: AsyncParsableCommand {
         return outcomes
       }
       if let warning = Passwords.reported(short: short) { Terminal.note("warning: \(warning)") }
+      if isTrial { Terminal.note("A dry run: nothing was changed. The import would have this report:") }
       try Import.finish(run, path: file, options.output)
     }
   }

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import XMPPDoor
 
 /// A thing that an import brings, by what it is about and not by its content.
 struct ImportedThing: Hashable, Sendable {
@@ -160,9 +161,11 @@ enum ImportDecision {
   /// - Parameters:
   ///   - owner: The user whose record it is; `Parley.nobody` for that of a realm.
   ///   - noting: Whose notes know of it.
+  ///   - reading: What says whether an export has the record as it is here, so that what this server has exported itself is
+  ///     recognised when it comes back.
   init(
     _ intents: [Intent], of owner: Party, noting: ImportNotes.Owner, _ notes: inout ImportNotes,
-    _ reader: any StoreReader
+    _ reading: ImportedRecords, _ reader: any StoreReader
   ) throws {
     func isNoted(_ thing: ImportedThing) throws -> Bool { try notes.contains(thing, of: noting, reader) }
     switch intents.first {
@@ -171,29 +174,35 @@ enum ImportDecision {
       if let here = try reader.ownContact(of: owner.id, contact.address), here.subscription.isInRoster {
         let isOurs = contact.address.local != nil && contact.address.domain == owner.address.domain
         let hasAccount = try reader.user(contact.address).map { $0.state != .deleted } ?? false
-        self = contact.isAs(here, isNobodys: isOurs && !hasAccount) ? .here([thing]) : .kept(Self.changed, [thing])
+        // Requests to an address that was nobody's are void here, and are not exported.
+        let isAlike = contact.isAs(here.exported(by: owner.address), isNobodys: isOurs && !hasAccount)
+        self = isAlike ? .here([thing]) : .kept(Self.changed, [thing])
       } else {
         self = try isNoted(thing) ? .kept(Self.removed, [thing]) : .post(intents, things: [thing])
       }
     case .imported(.request(let address, _))?:
       let thing = ImportedThing(.request, address.description)
-      if try !isNoted(thing) {
+      let here = try reader.ownContact(of: owner.id, address)
+      if here?.subscription.pendingIn == true {
+        self = .here([thing])
+      } else if try !isNoted(thing) {
         self = .post(intents, things: [thing])
       } else {
         // A request that was accepted has become a contact.
-        self = try reader.ownContact(of: owner.id, address) == nil ? .kept(Self.removed, [thing]) : .here([thing])
+        self = here == nil ? .kept(Self.removed, [thing]) : .here([thing])
       }
     case .profile(let draft)?:
       let thing = ImportedThing(.profile)
       let card = try reader.value(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes)
-      if card == draft.vCard {
+      let user = try reader.user(owner.id)
+      var isHere = card == draft.vCard
+      if !isHere, let user { isHere = try reading.isExported(draft, of: user, reader) }
+      if isHere {
         self = .here([thing])
-      } else if try isNoted(thing) {
-        self = .kept(card == nil ? Self.removed : Self.changed, [thing])
+      } else if card != nil || user?.profile.displayName != nil {
+        self = .kept(Self.changed, [thing])
       } else {
-        let isNamed = try reader.user(owner.id)?.profile.displayName != nil
-        self =
-          card != nil || isNamed ? .kept(Self.changed, [thing]) : .post(intents, things: [thing, .profileSet])
+        self = try isNoted(thing) ? .kept(Self.removed, [thing]) : .post(intents, things: [thing, .profileSet])
       }
     case .setPrivateXML(let drafts)?:
       let thing = ImportedThing(.privateXML, drafts.first?.name ?? "")
@@ -221,7 +230,7 @@ enum ImportDecision {
     case .node(.create(let name, let options), _)?:
       self = try Self.node(name, options, intents, of: owner, reader, isNoted)
     case .node(.publish(let publication), _)?:
-      self = try Self.item(publication, intents, of: owner, reader, isNoted)
+      self = try Self.item(publication, intents, of: owner, reading, reader, isNoted)
       if case .post = self, case .bookmark(let bookmark)? = publication.item?.content {
         notes.bookmarks[owner.id, default: []].append(bookmark)
       }
@@ -301,14 +310,18 @@ enum ImportDecision {
     }
     var configuration = node.configuration
     for option in options { option.apply(to: &configuration) }
+    let isAlike = configuration == node.configuration
+    var people: [BareJID: NodeAffiliation?] = [:]
+    for case .node(.affiliate(_, let coming), _) in intents { people = coming }
+    let known = try reader.people(of: name, of: owner.id).affiliations
+    if isAlike, wasBrought || people.allSatisfy({ known[$0.key] == $0.value }) { return .here([thing]) }
     let isStandard = node.configuration == .standard(for: name, of: owner.id)
-    if !wasBrought, isStandard || configuration == node.configuration { return .post(intents, things: [thing]) }
-    return configuration == node.configuration ? .here([thing]) : .kept(changed, [thing])
+    return !wasBrought && (isAlike || isStandard) ? .post(intents, things: [thing]) : .kept(changed, [thing])
   }
 
   private static func item(
-    _ publication: NodePublication, _ intents: [Intent], of owner: Party, _ reader: any StoreReader,
-    _ isNoted: (ImportedThing) throws -> Bool
+    _ publication: NodePublication, _ intents: [Intent], of owner: Party, _ reading: ImportedRecords,
+    _ reader: any StoreReader, _ isNoted: (ImportedThing) throws -> Bool
   ) throws -> ImportDecision {
     guard let item = publication.item else { return .post(intents, things: []) }
     let thing = ImportedThing.item(item.id, in: publication.node)
@@ -317,9 +330,12 @@ enum ImportDecision {
     let isMirror = try view != nil && isNoted(.profileSet)
     let things = view == nil ? [thing] : [thing, .profileSet]
     let wasBrought = try isNoted(thing)
-    if let here = try reader.item(item.id, in: publication.node, of: owner.id)?.content {
-      if here == item.content { return .here([thing]) }
-      if case .bookmark(let bookmark) = item.content, case .bookmark(let known) = here,
+    if let here = try reader.item(item.id, in: publication.node, of: owner.id) {
+      if here.content == item.content { return .here([thing]) }
+      if try reading.isExported(item.content, of: here, in: publication.node, of: owner, reader) {
+        return .here([thing])
+      }
+      if case .bookmark(let bookmark) = item.content, case .bookmark(let known) = here.content,
         bookmark.isAs(known, comparingExtensions: true)
       {
         return .here([thing])

@@ -1,5 +1,6 @@
 import Dialogs
 import Synchronization
+import XMPPDoor
 
 /// The posts of a batch of records, and what came of each.
 extension ImportRecords {
@@ -19,12 +20,14 @@ extension ImportRecords {
 
   /// Posts everything. Of two records about one thing the first that is not refused counts: the second one is decided
   /// when the first is committed.
-  static func post(_ wishes: [Wish], _ parley: Parley) async throws(Problem) -> [Int: RowOutcome] {
+  static func post(
+    _ wishes: [Wish], _ reading: ImportedRecords, _ parley: Parley
+  ) async throws(Problem) -> [Int: RowOutcome] {
     var outcomes: [Int: RowOutcome] = [:]
     var subjects: Set<Subject> = []
     var left = wishes[...]
     while !left.isEmpty {
-      let part = try await post(left, after: subjects, parley)
+      let part = try await post(left, after: subjects, reading, parley)
       outcomes.merge(part.outcomes) { $1 }
       subjects.formUnion(part.subjects)
       left = left.dropFirst(part.count)
@@ -45,7 +48,7 @@ extension ImportRecords {
   ///
   /// - Parameter subjects: What earlier records of the batch were about.
   private static func post(
-    _ wishes: ArraySlice<Wish>, after subjects: Set<Subject>, _ parley: Parley
+    _ wishes: ArraySlice<Wish>, after subjects: Set<Subject>, _ reading: ImportedRecords, _ parley: Parley
   ) async throws(Problem) -> Part {
     let results = Results()
     let work = WriteTransaction(following: { writer in
@@ -53,7 +56,8 @@ extension ImportRecords {
       var posts: [Post] = []
       var part = Part()
       for wish in wishes {
-        let decision = try ImportDecision(wish.intents, of: wish.owner, noting: wish.noting, &notes, writer)
+        let decision = try ImportDecision(
+          wish.intents, of: wish.owner, noting: wish.noting, &notes, reading, writer)
         let subject = decision.subject.map { Subject(owner: wish.noting, thing: $0) }
         let about: [ImportedThing]
         switch decision {

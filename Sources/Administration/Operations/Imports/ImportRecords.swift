@@ -196,7 +196,7 @@ package enum ImportRecords: AdminOperation {
     }
     if wishes.isEmpty { return }
     try await context.parley.makeWay(for: wishes.flatMap(\.intents))
-    let found = try await post(wishes, context.parley)
+    let found = try await post(wishes, reading, context.parley)
     for (place, outcome) in found where outcomes[place].status != .failed { outcomes[place] = outcome }
   }
 

@@ -44,6 +44,14 @@ struct VCard: Feature {
     var exists: Bool { vCard != nil || avatar != nil || profile.displayName != nil }
   }
 
+  /// Returns the whole vCard of a user, as an export has it.
+  static func stored(of user: User, _ reader: any StoreReader) throws -> Stored {
+    Stored(
+      profile: user.profile, fullName: try reader.fullName(of: user.id),
+      vCard: try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes),
+      avatar: try reader.avatar(of: user))
+  }
+
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
     answer(turn, of: turn.to?.bare ?? turn.party.address)
   }
