@@ -4,6 +4,7 @@ import Basics
 import Dialogs
 import ImportSources
 import ParleyServer
+import ServerConfiguration
 import ServerFixtures
 import Testing
 
@@ -242,6 +243,85 @@ import Testing
         try writer.setValue(of: romeo.id, node: ValueKey.imported, item: own, nil)
       }
       #expect(try await run([.file(whole)], context).map(\.code) == [ImportRecords.kept])
+    }
+  }
+
+  /// Returns the accounts and settings of an export of this server, as an import reads them.
+  private func exported(to path: String, _ context: AdminContext) async throws -> [ImportRecord] {
+    var xml = ""
+    var cursor: ExportRecords.Cursor?
+    repeat {
+      let piece = try await ExportRecords.perform(ExportRecords.Input(domain: nil, cursor: cursor), in: context)
+      xml += piece.xml
+      cursor = piece.next
+    } while cursor != nil
+    try Files.write(Array(xml.utf8), to: path, mode: 0o600)
+    var records: [ImportRecord] = []
+    for kinds: RecordKinds in [.accounts, .settings] {
+      let reader = try PortableSource(path).reader(of: kinds)
+      while let reading = try reader.next() {
+        guard case .record(let record, _) = reading else {
+          Issue.record("\(reading)")
+          continue
+        }
+        records.append(record)
+      }
+    }
+    return records
+  }
+
+  /// What this server has exported is recognised when it comes back, in whatever form it is stored.
+  @Test func anOwnExportIsHereAlready() async throws {
+    try await withCore { core, context, settings in
+      let parley = core.parley
+      _ = try await run(["romeo", "juliet", "nurse"].map { Self.account($0) }, context)
+      let romeo = try await party(Self.romeo, parley)
+      let juliet = try await party("juliet@localhost", parley)
+      let nurse = try await party("nurse@localhost", parley)
+      let ghost = try BareJID("ghost@localhost")
+      let picture = Avatar([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1, 2, 3])
+      let bookmark = Bookmark(address: try BareJID(Self.hall), name: "A hall")
+      let prefixed = Array("<prefs xmlns='x' xmlns:p='urn:p' p:a='1' p:b='2'>a &amp; b</prefs>".utf8)
+      // A name alone; a request to nobody, which is void; and a request that waits (by Juliet).
+      let romeos: [Intent] = [
+        .profile(ProfileDraft(displayName: "Romeo")),
+        .contact(address: juliet.address, name: "Jule", groups: ["Loves"]),
+        .subscription(.subscribe, to: ghost, stanza: nil),
+        .setPrivateXML([PrivateXMLDraft(name: "x prefs", bytes: prefixed)]),
+        .block([BlockPattern(try #require(JID(parsing: "tybalt@localhost")))]),
+        .node(.create(node: "urn:x", [.access(.open), .itemsMax(5)])),
+        .node(.affiliate(node: "urn:x", [juliet.address: .member])),
+        .node(
+          .publish(
+            NodePublication(node: "urn:x", item: NodePublication.Item(id: "a", content: .opaque(prefixed))))),
+        .node(
+          .publish(
+            NodePublication(
+              node: Bookmark.node,
+              item: NodePublication.Item(id: bookmark.address.description, content: .bookmark(bookmark))))),
+      ]
+      for intent in romeos { _ = try await parley.post(intent, by: romeo) }
+      // A vCard with other names than those of the profile, and a picture.
+      let card = Array("<vCard xmlns='vcard-temp'><FN>Miss Capulet</FN><ROLE>Daughter</ROLE></vCard>".utf8)
+      let juliets: [Intent] = [
+        .profile(ProfileDraft(displayName: "Jule", fullName: "Juliet Capulet", avatar: picture, vCard: card)),
+        .subscription(.subscribe, to: romeo.address, stanza: nil),
+      ]
+      for intent in juliets { _ = try await parley.post(intent, by: juliet) }
+      // A picture alone.
+      _ = try await parley.post(.profile(ProfileDraft(avatar: picture)), by: nurse)
+
+      let records = try await exported(to: "\(settings.data)/own.xml", context)
+      #expect(records.count { if case .vCard = $0 { true } else { false } } == 3)
+      #expect(records.contains { if case .request = $0 { true } else { false } })
+      for (record, outcome) in zip(records, try await run(records, context)) {
+        #expect(outcome.status == .exists && outcome.code == nil, "\(record): \(outcome)")
+      }
+
+      // A change is still reported: in the vCard, the nickname and the vcard4.
+      _ = try await parley.post(.profile(ProfileDraft(displayName: "R.")), by: romeo)
+      let kept = try await run(records, context).filter { $0.code == ImportRecords.kept }
+      #expect(kept.map(\.reason) == [String?](repeating: ImportDecision.changed, count: 3), "\(kept)")
     }
   }
 

@@ -75,7 +75,7 @@ SUBSTITUTIONS = {
     " -o parley": "", " -g parley": "",  # the user and the group that `useradd` would have made
     "127.0.0.1:8080": "127.0.0.1:{http}", "port 5222": "port {xmpp}", "XMPP_PORT=15222": "XMPP_PORT={xmpp}",
     "dump.sql --domain example.org": "dump.sql --domain localhost",
-    "user import FILE.csv": "user import users.csv", "roster import FILE.csv [--mutual]": "roster import rosters.csv --mutual",
+    "user import FILE.csv [--dry-run]": "user import users.csv", "roster import FILE.csv [--mutual]": "roster import rosters.csv --mutual",
     "sqlite3 FILE ": "sqlite3 {root}/var/backups/parley/parley.db ",
 }
 

@@ -144,7 +144,8 @@ def repeated(checks):
         for options in (["--dry-run"], []):
             counts, lines = reported(*options)
             expect(counts == present | {"kept": 2} and len(lines) == 2, f"{options}: {counts} {lines}")
-            expect("something else" in lines[0] and "no longer here" in lines[1], f"{options}: {lines}")
+            expect(f"romeo@{DOMAIN}, roster item juliet@{DOMAIN}: it is something else" in lines[0], f"{options}: {lines}")
+            expect(f"romeo@{DOMAIN}, roster item nurse@{DOMAIN}: " in lines[1] and "no longer here" in lines[1], f"{options}: {lines}")
         roster = {item["jid"]: item["name"] for item in json.loads(parley(server, "roster", "list", f"romeo@{DOMAIN}", "--json"))}
         expect(roster == {f"juliet@{DOMAIN}": "Jule"}, f"{roster}")
 
@@ -550,6 +551,18 @@ def own_export(checks):
                 expect(again(server, own, *options) == (0, 4, 0), f"{options}")
             count = App(server, "juliet").call("GET", "/v1/dialogs")[1]["items"][0]["me"]["unreadCount"]
             expect(count == 4, f"{count} unread")
+        with checks.check("own export: a profile of a name alone is here, and is reported as a vCard once it was changed"):
+            named, report = (pathlib.Path(server.folder, name) for name in ("named.csv", "report.txt"))
+            named.write_text(f"jid,password,name\nann@{DOMAIN},{PASSWORD},Ann\n")
+            parley(server, "user", "import", named)
+            own.unlink()
+            parley(server, "export", "xep0227", "--output", own)
+            for name, kept in (("Ann", []), ("Anna", ["vCard"])):
+                App(server, "ann").call("PATCH", "/v1/users/me", {"name": name})
+                counts = json.loads(parley(server, "import", "xep0227", own, "--json", "--report", report))
+                lines = report.read_text().splitlines()
+                expect(counts["records"]["imported"] == 0 and counts["kept"] == len(kept) == len(lines), f"{name}: {counts} {lines}")
+                expect(all(f"ann@{DOMAIN}, {kind}: it is something else here" in line for kind, line in zip(kept, lines)), f"{lines}")
 
 
 def run(checks):

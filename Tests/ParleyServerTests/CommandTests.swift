@@ -252,6 +252,28 @@ import Testing
     }
   }
 
+  @Test func anImportThatCannotBeReadSaysWhatItHasDone() async throws {
+    try await withScratchFolder { folder in
+      _ = try await Command.run("init", "--no-demo", in: folder)
+      let torn = try await Command.run("user", "import", "-", in: folder, input: "jid,password\nann,a long one\nben,\"b\n")
+      #expect(torn.status == 1)
+      #expect(torn.lines == ["parley: -, line 3: a quote that is never closed; nothing was imported"])
+      let header = try await Command.run("user", "import", "-", in: folder, input: "jid,nmae\n")
+      #expect(
+        header.lines == [
+          "parley: -, line 1: there is no column \"nmae\"; the first line names columns: jid and any of password, name, "
+            + "externalId, email; nothing was imported"
+        ])
+      // Columns that most lines leave out, and a dry run, of which nothing stays.
+      let table = "jid,password,name,externalId,email\nann,a long password,Ann\n"
+      let trial = try await Command.run("user", "import", "-", "--dry-run", in: folder, input: table)
+      #expect(trial.status == 0 && trial.output == "1 user imported\n")
+      #expect(trial.lines == ["A dry run: nothing was changed. The import would have this report:"])
+      let done = try await Command.run("user", "import", "-", in: folder, input: table)
+      #expect(done.status == 0 && done.output == "1 user imported\n" && done.errors == "")
+    }
+  }
+
   @Test func importsOfUsersAndContacts() async throws {
     try await withScratchFolder { folder in
       _ = try await Command.run("init", "--no-demo", in: folder)
