@@ -391,6 +391,26 @@ import Testing
     }
   }
 
+  /// A user may have a picture and no name: it stays, in all nodes.
+  @Test func aPictureThatTheUserHasStays() async throws {
+    try await withCore { core, context, _ in
+      let card = ImportRecord.vCard(
+        ElementRecord(
+          owner: Self.romeo,
+          xml: """
+            <vCard xmlns='vcard-temp'><FN>Old</FN><PHOTO><TYPE>image/png</TYPE><BINVAL>iVBORw0KGgo=</BINVAL></PHOTO></vCard>
+            """))
+      _ = try await run([Self.account("romeo")], context)
+      let romeo = try await party(Self.romeo, core.parley)
+      let picture = Avatar([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1, 2, 3])
+      _ = try await core.parley.post(.profile(ProfileDraft(avatar: picture)), by: romeo)
+      let outcomes = try await run([card], context)
+      #expect(outcomes.map(\.reason) == [ImportDecision.changed], "\(outcomes)")
+      let profile = try await core.parley.read { try $0.user(romeo.id)?.profile }
+      #expect(profile?.avatarHash == picture.hash && profile?.displayName == nil)
+    }
+  }
+
   /// An import that was broken off goes on: what did not come yet has no note.
   @Test func aRefusedRecordIsTakenLater() async throws {
     try await withCore { (_, context, _) async throws in

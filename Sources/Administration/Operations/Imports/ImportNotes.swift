@@ -197,9 +197,11 @@ enum ImportDecision {
       let user = try reader.user(owner.id)
       var isHere = card == draft.vCard
       if !isHere, let user { isHere = try reading.isExported(draft, of: user, reader) }
+      // A picture that an import has set says nothing of a vCard that comes after it.
+      let isPictured = try user?.profile.avatarHash != nil && !isNoted(.profileSet)
       if isHere {
         self = .here([thing])
-      } else if card != nil || user?.profile.displayName != nil {
+      } else if card != nil || user?.profile.displayName != nil || isPictured {
         self = .kept(Self.changed, [thing])
       } else {
         self = try isNoted(thing) ? .kept(Self.removed, [thing]) : .post(intents, things: [thing, .profileSet])
