@@ -71,10 +71,13 @@ package final class AdminConnection: Sendable {
   /// Opens a copy of the database, whether a server uses it or not, or an empty one if there is none. What is done there
   /// leaves nothing behind: `close` removes the copy, and the data folder stays as it is.
   ///
-  /// - Parameter cancellation: Ends the copying, which takes long for a large database.
+  /// - Parameters:
+  ///   - creating: Whether a missing database is an empty one; otherwise it is an error.
+  ///   - cancellation: Ends the copying, which takes long for a large database.
   package static func copy(
-    of settings: Settings, until cancellation: Cancellation
+    of settings: Settings, creating: Bool = true, until cancellation: Cancellation
   ) throws(StartupError) -> AdminConnection {
+    if !creating, !DataFolder.isUsed(settings.data) { throw noData(settings) }
     let copy = try temporaryFolder()
     do throws(StartupError) {
       try copyDatabase(of: settings, into: copy, until: cancellation)

@@ -174,7 +174,7 @@ extension DataOptions {
     if let copying {
       try remote.refuse(configuration)
       let local = try configuration.settings()
-      (settings, administration) = (local, try AdminConnection.copy(of: local, until: copying))
+      (settings, administration) = (local, try AdminConnection.copy(of: local, creating: creating, until: copying))
     } else if let elsewhere = try remote.connection(configuration) {
       (settings, administration) = (nil, elsewhere)
     } else {
