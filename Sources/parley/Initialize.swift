@@ -6,7 +6,7 @@ import ServerConfiguration
 struct Initialize: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Prepares the data folder: database, certificate, and two demo users.",
+    abstract: "Prepares the data folder: database, certificate, and two demo users (only for localhost).",
     discussion: """
       The first parley serve does the same. Use this to look at what will be served before it is, or to begin \
       without the two users.

@@ -87,7 +87,7 @@ STAND_INS = {
     "userdel": ':',
     "chgrp": ':',
     "systemctl": '''case "$*" in
-        "reload parley") kill -HUP "$SERVER" ;;
+        "reload parley" | "try-reload-or-restart parley") kill -HUP "$SERVER" ;;
         "enable --now parley") test -f "${DESTDIR-$MACHINE}/usr/local/lib/systemd/system/parley.service" ;;  # the test starts what it says
         "restart parley") kill -0 "$SERVER" ;;
         stop|"stop parley"|"start parley"|"disable --now parley"|daemon-reload|"stop prosody"|"stop ejabberd"|"edit parley") ;;

@@ -50,10 +50,10 @@ public struct OwnDomainCheck: Sendable {
   ///
   /// - Parameter chain: The certificates in DER that this server presents for the domain; empty for a self-signed one.
   public func steps(of domain: String, chain: [[UInt8]]) async -> [FederationTestStep] {
-    let (found, targets) = await FederationTestStep.dns { () throws(DialFailure) in
+    let (found, targets, failure) = await FederationTestStep.dns { () throws(DialFailure) in
       try await lookUp.existingTargets(of: domain)
     }
-    var steps = [found.hasPassed ? found : found.advising(records(of: domain))]
+    var steps = [found.advising(failure.map { Self.remedy(for: $0, records: records(of: domain)) })]
     for target in targets { steps += await reach(target, of: domain, among: targets, chain) }
     steps.append(await certificate(chain, of: domain, targets))
     for target in targets where !target.tlsa.isEmpty { steps.append(await pin(chain, of: domain, target)) }
@@ -64,6 +64,15 @@ public struct OwnDomainCheck: Sendable {
   private func records(of domain: String) -> String {
     let port = options.port == 0 ? FederationDialLimits.port : options.port
     return "add a record: _xmpp-server._tcp.\(domain). SRV 10 10 \(port) HOST., HOST being the name of this machine"
+  }
+
+  /// Returns the advice to an operator whose domain was not found: records for one that has none, and not where nothing is known
+  /// of them, since a record that is there would be added again.
+  static func remedy(for failure: DialFailure, records: String) -> String {
+    switch failure {
+    case .noSuchDomain, .refused: records
+    case .unreachable, .timedOut: "see the name servers of the domain, and those of this machine"
+    }
   }
 
   private func reach(
@@ -175,10 +184,10 @@ public struct OwnDomainCheck: Sendable {
 }
 
 extension FederationTestStep {
-  /// Returns the step in which the servers of a domain are looked up, and these.
+  /// Returns the step in which the servers of a domain are looked up, and these or why there are none.
   static func dns(
     _ lookUp: () async throws(DialFailure) -> [ServerTarget]
-  ) async -> (step: FederationTestStep, targets: [ServerTarget]) {
+  ) async -> (step: FederationTestStep, targets: [ServerTarget], failure: DialFailure?) {
     do throws(DialFailure) {
       let targets = try await lookUp()
       if targets.isEmpty { throw .refused }
@@ -187,9 +196,9 @@ extension FederationTestStep {
         return
           "\(target.name):\(target.port) (\((notes + (target.tlsa.isEmpty ? [] : ["DANE"])).joined(separator: ", ")))"
       }
-      return (FederationTestStep(step: "dns", hasPassed: true, text: names.joined(separator: ", ")), targets)
+      return (FederationTestStep(step: "dns", hasPassed: true, text: names.joined(separator: ", ")), targets, nil)
     } catch {
-      return (FederationTestStep(step: "dns", hasPassed: false, text: error.text), [])
+      return (FederationTestStep(step: "dns", hasPassed: false, text: error.text), [], error)
     }
   }
 

@@ -11,4 +11,16 @@ import Testing
     let alone = OwnDomainCheck.advice(on: "example.org", isAlone: true)
     #expect(alone.contains("fullchain.pem") && alone.hasSuffix(advice))
   }
+
+  /// The records of a domain whose name servers do not answer may be right.
+  @Test(
+    arguments: [
+      (.noSuchDomain(isAuthentic: false), true), (.refused, true), (.unreachable(reasons: []), false),
+      (.timedOut(reasons: []), false),
+    ] as [(DialFailure, Bool)])
+  func aRecordIsAdvisedWhereThereIsNone(_ failure: DialFailure, isAdvised: Bool) {
+    let remedy = OwnDomainCheck.remedy(for: failure, records: "add a record")
+    #expect((remedy == "add a record") == isAdvised)
+    #expect(remedy.hasPrefix("see the name servers of the domain") != isAdvised)
+  }
 }
