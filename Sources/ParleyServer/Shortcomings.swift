@@ -35,7 +35,7 @@ extension Settings {
           + "others out."
       )
     }
-    texts += registrationDoubts
+    texts += registrationDoubts + unusedSecrets
     if let openDoor { texts.append("\(openDoor.prefix(1).uppercased())\(openDoor.dropFirst()).") }
     return texts
   }
@@ -58,6 +58,15 @@ extension Settings {
           + "the rate of attempts\(registrationProofBits == nil ? "" : " and the proof of work").")
     }
     return texts
+  }
+
+  /// The secrets of backends that are not named, so that these are not asked.
+  private var unusedSecrets: [String] {
+    let groups = [("before_send", "no message is checked"), ("delivery", "no code is delivered by a backend")]
+    func isSet(_ key: String) -> Bool { effective.contains { $0.key == key && !$0.value.isEmpty } }
+    return groups.filter { isSet("\($0.0).secret") && !isSet("\($0.0).url") }.map { group, effect in
+      "\(group).secret is set and \(group).url is not: \(effect)."
+    }
   }
 
   /// The effects of a machine without IPv6.
@@ -86,8 +95,11 @@ extension Settings {
   /// The remark of `parley check` on the connections that the limit of open files allows; nil if that is not known.
   public var capacity: String? { StartConditions.current.capacity(self) }
 
-  /// The remarks of `parley check`: what is in order, and not for everybody who connects.
-  public var remarks: [String] { Certificates.remarks(self) }
+  /// The remarks of `parley check`: what is in order, and not for everybody who connects; and that the installed server has
+  /// another configuration.
+  public var remarks: [String] {
+    Certificates.remarks(self) + [StartConditions.current.otherFile(self)].compactMap { $0 }
+  }
 
   /// The names that are looked for in the certificate of a domain: its own by clients, those of its services by other
   /// servers, and the host of `http.url` by browsers and apps where that leads to the HTTPS port itself.

@@ -192,6 +192,15 @@ package struct StartConditions {
     return "domain is localhost: nobody outside this machine can use an address such as alice@localhost. Set domain in "
       + "\(file) before you add users: their addresses end with it for good."
   }
+
+  /// Returns a remark if root, who can see all that the server of the installed unit will meet, checks another file with the
+  /// program of the unit: one in the current folder is found before that of the unit.
+  func otherFile(_ settings: Settings) -> String? {
+    guard user.id == 0, let unit, let file = unit.configuration, unit.runs("/proc/self/exe"),
+      !unit.starts(settings.file)
+    else { return nil }
+    return "\(unit.name) reads \(file), which was not checked: parley check --config \(file)"
+  }
 }
 
 extension Settings {

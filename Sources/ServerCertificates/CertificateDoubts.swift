@@ -9,7 +9,7 @@ extension Certificates {
   /// that cannot be used is passed over: `check` reports it as an error.
   ///
   /// - Parameter names: The names that clients and other servers look for in the certificate of a domain.
-  /// - Returns: A sentence for each doubt.
+  /// - Returns: A sentence for each doubt, and one for domains without a certificate from files or an authority.
   public static func doubts(
     _ settings: Settings, issuedIn folder: String, at now: Timestamp, names: (Settings.Domain) -> [String]
   ) -> [String] {
@@ -33,7 +33,31 @@ extension Certificates {
     {
       texts.append("The certificate \(issued.chain) \(flaw) (parley certificate show).")
     }
-    return texts
+    return texts + [selfSigned(settings, in: folder)].compactMap { $0 }
+  }
+
+  /// Returns a sentence about the certificate that the server signs itself, with the host of `http.url` if it lacks that; nil if
+  /// no client gets it, or only those that try the server out on its own machine.
+  private static func selfSigned(_ settings: Settings, in folder: String) -> String? {
+    // Until the certificate of an authority has come, there is a sentence about that (`Settings.ACME.shortcoming`).
+    guard settings.acme == nil, settings.certificate == nil,
+      settings.xmpp.isOn || settings.xmppTLS.isOn || settings.https.isOn || settings.federation != nil
+    else { return nil }
+    let domains = settings.domains.filter { $0.certificate == nil && $0.name != "localhost" }
+    if domains.isEmpty { return nil }
+    let names = domains.map(\.name).joined(separator: ", ")
+    var text =
+      "No certificate is set for \(names): clients get one that the server has signed itself, and ask whether to trust "
+      + "it, or refuse. Set tls.certificate and tls.key, or tls.acme."
+    // A certificate that is there keeps its names when only the host changes (`SelfSigned.prepare`).
+    let path = SelfSigned.chainPath(folder)
+    if domains[0] == settings.domains[0], let host = settings.publicHost, IPAddress(host) == nil,
+      let leaf = presented(path).chain?.leaf.certificate, let held = try? CertificateNames(of: leaf),
+      !held.cover(host: CertificateNames.ascii(host))
+    {
+      text += " It does not name \(host), the host of http.url: delete \(path) and restart the server."
+    }
+    return text
   }
 
   /// Returns remarks about certificates that only those accept who trust an authority which this machine does not know, such

@@ -21,9 +21,10 @@ struct Check: AsyncParsableCommand {
 
       Lines that begin with warning: are about what is no error of the configuration, but will not work here: a certificate \
       that has expired, is about to, lacks a name or its chain; a machine without IPv6; a port that another process \
-      has; a limit of open files that is too low; an installed server without a domain; keys that everybody may read, or that are \
-      lost. They do not change the exit status. Lines that begin with remark: are \
-      about what is in order for some who connect, such as the certificate of a company's own authority.
+      has; a limit of open files that is too low; domains without a certificate; an installed server without a domain; keys \
+      that everybody may read, or that are lost. They do not change the exit status. Lines that begin with remark: are \
+      about what is in order for some who connect, such as the certificate of a company's own authority, and say to root if \
+      the installed parley.service reads another file.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.

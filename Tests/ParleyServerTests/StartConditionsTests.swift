@@ -565,6 +565,46 @@ import Testing
     }
   }
 
+  /// In a folder with a `parley.yaml`, such as the clone, that file is checked and not the one of the server.
+  @Test func rootIsToldThatTheFileOfTheUnitWasNotChecked() throws {
+    try withScratchFolder { folder in
+      let settings = try load(folder, "")
+      func remark(_ file: String, _ more: String, _ user: SystemUser) throws -> String? {
+        conditions(try unit(file, more), user).otherFile(settings)
+      }
+      let own = "[Service]\nExecStart=\nExecStart=/proc/self/exe serve --config /etc/parley/server.yaml\n"
+      #expect(
+        try remark("/etc/parley/parley.yaml", own, root)
+          == "parley.service reads /etc/parley/server.yaml, which was not checked: parley check --config "
+          + "/etc/parley/server.yaml")
+      let same = own.replacing("/etc/parley/server.yaml", with: folder + "/parley.yaml")
+      #expect(try remark("/etc/parley/parley.yaml", same, root) == nil)
+      // Neither who builds a program of their own nor a user is about to start the installed server.
+      #expect(try remark("/etc/parley/parley.yaml", "", root) == nil)
+      #expect(try remark("/etc/parley/parley.yaml", own, SystemUser(name: "somebody", id: 1, groups: [])) == nil)
+      #expect(conditions(nil, root).otherFile(settings) == nil)
+    }
+  }
+
+  @Test func aSecretWithoutTheURLThatItIsForIsAWarning() throws {
+    try withScratchFolder { (folder: String) throws in
+      func texts(_ text: String) throws -> [String] {
+        try load(folder, text).shortcomings.filter { $0.contains(".secret is set and ") }
+      }
+      let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+      #expect(
+        try texts("before_send.secret: \(secret)\n") == [
+          "before_send.secret is set and before_send.url is not: no message is checked."
+        ])
+      #expect(
+        try texts("delivery.secret: \(secret)\n") == [
+          "delivery.secret is set and delivery.url is not: no code is delivered by a backend."
+        ])
+      #expect(try texts("before_send: {url: 'https://backend.example.org/hook', secret: \(secret)}\n") == [])
+      #expect(try texts("") == [])
+    }
+  }
+
   @Test func boundsByNetworkThatAreOffAreAWarning() throws {
     try withScratchFolder { folder in
       let text = "limits.by_network is false"
