@@ -18,10 +18,13 @@ package enum Passwords {
 
   /// Returns what an import reports about passwords with a flaw, which it takes; nil if there are none.
   package static func reported(short count: Int) -> String? {
-    count == 0
-      ? nil
-      : "\(ProgressBar.grouped(count)) of the imported passwords are shorter than apps and parley user add allow. They are taken, "
-        + "because their users may have them elsewhere."
+    if count == 0 { return nil }
+    let (verb, effect) =
+      count == 1
+      ? ("is", "It is taken, because its user may have it elsewhere.")
+      : ("are", "They are taken, because their users may have them elsewhere.")
+    return "\(ProgressBar.grouped(count)) of the imported passwords \(verb) shorter than apps and parley user add allow. "
+      + effect
   }
 
   /// Returns a password of four groups of five characters, with 99 random bits.

@@ -12,14 +12,19 @@ package final class RemoteClient: Sendable {
   /// The server's URL, without a trailing slash.
   package let url: String
   private let key: String
+  /// The file or the variable that has the key.
+  private let keySource: String
   private let web: WebClient
 
   /// Creates a client, which connects when it is used.
   ///
   /// - Parameters:
   ///   - url: `https://`, host and port, perhaps with the path at which a proxy serves it.
+  ///   - keySource: The file or the variable that has the key, for errors.
   ///   - authorities: A PEM file of authorities that are trusted besides the system's.
-  package init(url: String, key: String, authorities: String?, logger: Logger) throws(StartupError) {
+  package init(
+    url: String, key: String, keySource: String, authorities: String?, logger: Logger
+  ) throws(StartupError) {
     guard Self.isSafe(url) else {
       throw StartupError(
         "--server \(url): https:// and a host are expected, such as https://chat.example.org:8443", .usage)
@@ -34,6 +39,7 @@ package final class RemoteClient: Sendable {
     }
     self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
     self.key = key
+    self.keySource = keySource
     web = WebClient(.anywhere, authorities: authorities, logger: logger)
   }
 
@@ -141,8 +147,11 @@ package final class RemoteClient: Sendable {
         "\(url) is no Parley server, or its proxy refuses: it answers \(operation) with status \(status)")
     }
     switch refusal.code {
-    case "key-invalid", "key-missing":
-      return StartupError("\(url) refuses the key: it is not one of its keys, or was revoked")
+    // What has no prefix of keys is looked up as an access token.
+    case "key-invalid", "key-missing", "token-invalid":
+      return StartupError(
+        "\(url) does not know the key of \(keySource): it was revoked, or is another server's. On that server's "
+          + "machine: parley key list, parley key add")
     case "operation-unknown", "path-unknown":
       return StartupError("\(url) has no operation \(operation): it is older than this command, \(Version.number)")
     default:

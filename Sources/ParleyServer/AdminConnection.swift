@@ -134,20 +134,31 @@ package final class AdminConnection: Sendable {
     }
   }
 
-  private static func noData(_ settings: Settings) -> StartupError {
-    StartupError(
+  /// Returns the error of a command for which there are no data.
+  ///
+  /// - Parameter unit: The installed unit. Its server makes its own data folder, for the right user.
+  static func noData(_ settings: Settings, _ unit: ServiceUnit? = ServiceUnit.installed()) -> StartupError {
+    let isOfUnit = unit.map { unit in
+      let data = unit.variables[Keys.shared.data.environmentName].map { Files.absolute($0) }
+      return unit.starts(settings.file) && (data ?? settings.data) == settings.data
+    }
+    let maker = isOfUnit == true ? "sudo systemctl start parley" : "parley serve or parley init"
+    return StartupError(
       (Files.exists(settings.data) ? "there is no database in the" : "there is no") + " data folder \(settings.data); "
-        + "parley serve or parley init makes it, or set data to the one that is meant")
+        + "\(maker) makes it, or set data to the one that is meant")
   }
 
   /// Creates a connection to a server elsewhere, with an app key. The first call connects.
   ///
-  /// - Parameter authorities: A PEM file of authorities that are trusted besides the system's.
+  /// - Parameters:
+  ///   - keySource: The file or the variable that has the key, for errors.
+  ///   - authorities: A PEM file of authorities that are trusted besides the system's.
   package static func remote(
-    _ url: String, key: String, authorities: String?
+    _ url: String, key: String, keySource: String, authorities: String?
   ) throws(StartupError) -> AdminConnection {
     let logger = ServerLog(level: .warning).logger("parley")
-    let client = try RemoteClient(url: url, key: key, authorities: authorities, logger: logger)
+    let client = try RemoteClient(
+      url: url, key: key, keySource: keySource, authorities: authorities, logger: logger)
     return AdminConnection(.remote(client), folder: "")
   }
 

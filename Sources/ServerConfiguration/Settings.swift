@@ -239,6 +239,8 @@ public struct SettingsArguments: Sendable {
   public var file: String?
   /// The keys with their values and options, of which later ones override earlier ones.
   public var values: [(key: String, value: String, option: String)]
+  /// Whether they are those of the server, which the user of this process runs.
+  public var isOfServer = false
 
   public init(file: String? = nil, values: [(key: String, value: String, option: String)] = []) {
     self.file = file
@@ -263,7 +265,7 @@ extension Settings {
   ) throws(StartupError) -> Settings {
     var raw = RawSettings()
     let file = configurationFile(arguments, environment, standardFiles)
-    if let file { SettingsFile.read(file, into: &raw) }
+    if let file { SettingsFile.read(file, isOfServer: arguments.isOfServer, into: &raw) }
     raw.read(environment: environment)
     for (key, value, option) in arguments.values { raw.set(key, value, .commandLine(option)) }
 

@@ -7,7 +7,10 @@ enum SettingsFile {
   /// The paths that are tried in this order if no file is named.
   static let standardPaths = ["parley.yaml", "/etc/parley/parley.yaml"]
 
-  static func read(_ path: String, into settings: inout RawSettings) {
+  /// Reads the file at a path.
+  ///
+  /// - Parameter isOfServer: Whether this process is the server.
+  static func read(_ path: String, isOfServer: Bool, into settings: inout RawSettings) {
     do {
       let bytes = try Files.read(path, bytesMax: ConfigurationLimits.fileBytesMax)
       guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -16,14 +19,18 @@ enum SettingsFile {
       }
       read(text: text, path: path, into: &settings)
     } catch {
-      let remedy =
-        error.code == EACCES
-        ? "; run this as root or as the server's user, in a folder that it may enter, or name another file with --config"
-        : ""
+      let reason = reason(error, isOfServer: isOfServer)
       settings.errors.append(
-        ConfigurationError(
-          key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)\(remedy)"))
+        ConfigurationError(key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(reason)"))
     }
+  }
+
+  /// Returns why the file cannot be read, with the remedy: the server needs access to it, while a command of a user without
+  /// access is for another user.
+  static func reason(_ failure: Files.Failure, isOfServer: Bool) -> String {
+    if isOfServer || failure.code != EACCES { return failure.reasonWithRemedy }
+    return failure.reason
+      + "; run this as root or as the server's user, in a folder that it may enter, or name another file with --config"
   }
 
   static func read(text: String, path: String, into settings: inout RawSettings) {

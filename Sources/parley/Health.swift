@@ -12,6 +12,9 @@ struct Health: AsyncParsableCommand {
       reason and its code (starting, stopping, overloaded, storage-failed) are printed, or why no server answers, and what \
       to do next.
 
+      Programs of others that fail do not change the status: the backend of before_send, without which messages may be \
+      refused, webhooks, the store of backups. FAILED and FAILING name them.
+
       Examples:
         parley health
         parley health --json
@@ -40,13 +43,7 @@ struct Health: AsyncParsableCommand {
       "online", "\(ProgressBar.grouped(status.usersOnline)) (\(ProgressBar.grouped(status.sessions)) sessions)",
     ])
     table.add(["log position", ProgressBar.grouped(Int(status.position))])
-    if status.webhooks > 0 {
-      table.add([
-        "webhooks",
-        "\(status.webhooks) (\(status.webhooksDisabled) disabled, \(status.webhookFailures) failures, "
-          + "\(ProgressBar.grouped(Int(status.webhookBehind))) positions behind)",
-      ])
-    }
+    if let webhooks = status.webhookState { table.add(["webhooks", webhooks]) }
     if status.lastBackupAt != nil || status.backupFailure != nil {
       table.add([
         "last backup", (status.lastBackupAt ?? "none") + (status.backupFailure.map { " (FAILED since: \($0))" } ?? ""),

@@ -28,11 +28,13 @@ struct ConfigurationOptions: ParsableArguments {
 
   /// - Parameters:
   ///   - variables: Those of the configuration; nil for those of now.
+  ///   - isOfServer: Whether this process is the server.
   ///   - check: Returns what else is wrong where the settings have errors, so that all is reported at once.
   func settings(
-    _ variables: [String: String]? = nil, also check: (Settings) -> [String] = { _ in [] }
+    _ variables: [String: String]? = nil, isOfServer: Bool = false, also check: (Settings) -> [String] = { _ in [] }
   ) throws -> Settings {
     var arguments = SettingsArguments(file: config)
+    arguments.isOfServer = isOfServer
     if let data { arguments.values.append(("data", data, "--data")) }
     for value in values {
       guard let equals = value.firstIndex(of: "=") else {
@@ -96,7 +98,8 @@ struct RemoteOptions: ParsableArguments {
       throw StartupError("\(url) wants an app key: --key-file FILE, or PARLEY_KEY", .usage)
     }
     return try AdminConnection.remote(
-      url, key: key, authorities: authorities ?? Self.variable(Self.authoritiesVariable))
+      url, key: key, keySource: keyFile ?? Self.keyVariable,
+      authorities: authorities ?? Self.variable(Self.authoritiesVariable))
   }
 
   /// Returns the server that runs, here or elsewhere.
@@ -121,10 +124,10 @@ struct LocalOptions: ParsableArguments {
   @OptionGroup(visibility: .hidden) var remote: RemoteOptions
 
   func settings(
-    _ variables: [String: String]? = nil, also check: (Settings) -> [String] = { _ in [] }
+    _ variables: [String: String]? = nil, isOfServer: Bool = false, also check: (Settings) -> [String] = { _ in [] }
   ) throws -> Settings {
     try remote.refuse(configuration)
-    return try configuration.settings(variables, also: check)
+    return try configuration.settings(variables, isOfServer: isOfServer, also: check)
   }
 }
 

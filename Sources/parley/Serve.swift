@@ -28,8 +28,9 @@ struct Serve: AsyncParsableCommand {
     let options = options
     // A reload does not change the variables of a process.
     let variables = options.configuration.variables()
-    let settings = try options.settings(variables)
+    let settings = try options.settings(variables, isOfServer: true)
     try await Server.run(
-      settings, demo: demo, reread: { try options.settings(variables) }, greet: { Terminal.print($0) })
+      settings, demo: demo, reread: { try options.settings(variables, isOfServer: true) },
+      greet: { Terminal.print($0) })
   }
 }

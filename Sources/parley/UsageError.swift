@@ -17,7 +17,8 @@ enum UsageError {
     if message.contains("nexpected argument"), let wrong = message.split(separator: "'").dropFirst().first,
       let near = Nearest.name(to: String(wrong), among: subcommands(of: root, at: help))
     {
-      line += "; did you mean \(near)?"
+      // The others are those of the subcommand.
+      line = "Unexpected argument '\(wrong)'; did you mean \(near)?"
     } else if !line.hasSuffix("."), !line.hasSuffix("?") {
       line += "."
     }

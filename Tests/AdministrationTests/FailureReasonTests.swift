@@ -54,6 +54,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("2026-10-31T00:00:00.000Z", "NOT YET, from 2026-11-01T00:00:00.000Z on ("),
+    ("2026-11-02T00:00:00.000Z", "2026-11-01T00:00:00.000Z to "),
+    ("2026-12-02T00:00:00.000Z", "EXPIRED on 2026-12-01T00:00:00.000Z ("),
+  ])
+  func aCertificateThatIsNotValidNowIsNamedAsSuch(now: String, start: String) throws {
+    let certificate = ShowCertificates.Certificate(
+      domains: ["a.example"], names: ["a.example"], issuer: "itself", validFrom: "2026-11-01T00:00:00.000Z",
+      validUntil: "2026-12-01T00:00:00.000Z", origin: "file", file: nil)
+    let time = try #require(Timestamp(now))
+    #expect(certificate.validity(at: time).hasPrefix(start))
+  }
+
   @Test func callersOverHTTPReadWhereTheLogHasTheReason() async throws {
     try await withCore { core, context, _ in
       let here = AdminContext(accounts: core.accounts, startedAt: context.startedAt, server: Failing())

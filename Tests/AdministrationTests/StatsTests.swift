@@ -84,17 +84,26 @@ import Testing
         """)
   }
 
-  private var status: ServerStatus.Output {
+  private func status(webhooks: Int = 0, failures: Int = 0, behind: Int64 = 0) -> ServerStatus.Output {
     ServerStatus.Output(
       version: "1.2", uptimeSeconds: 90_000, domains: ["example.org"], users: 3, usersOnline: 2, sessions: 2,
       position: 7,
-      accepting: true, isReady: false, problem: .init(code: "stopping", text: "The server is stopping."), webhooks: 0,
-      webhooksDisabled: 0, webhookFailures: 0, webhookBehind: 0, lastBackupAt: nil, backupFailure: nil,
-      replicationFailure: nil, beforeSendFailure: nil, unserved: nil, lostSecondFactors: nil)
+      accepting: true, isReady: false, problem: .init(code: "stopping", text: "The server is stopping."),
+      webhooks: webhooks, webhooksDisabled: 0, webhookFailures: failures, webhookBehind: behind, lastBackupAt: nil,
+      backupFailure: nil, replicationFailure: nil, beforeSendFailure: nil, unserved: nil, lostSecondFactors: nil)
+  }
+
+  @Test(arguments: [
+    (0, 0, 0, nil), (2, 0, 0, "2 (0 disabled, 0 failures)"), (1, 1, 0, "1 (0 disabled, 1 failure)"),
+    (2, 0, 1, "2 (0 disabled, 0 failures, FAILING and 1 position behind: parley webhook list)"),
+    (2, 0, 3_000, "2 (0 disabled, 0 failures, FAILING and 3,000 positions behind: parley webhook list)"),
+  ] as [(Int, Int, Int64, String?)])
+  func aWebhookThatFailsIsNamedAsSuch(webhooks: Int, failures: Int, behind: Int64, text: String?) {
+    #expect(status(webhooks: webhooks, failures: failures, behind: behind).webhookState == text)
   }
 
   @Test func theScreenFitsTheTerminal() {
-    let view = TopView(StatsNumbers(stats(counter("parley_messages_total", ["app": 30]))), status, time: "12:00")
+    let view = TopView(StatsNumbers(stats(counter("parley_messages_total", ["app": 30]))), status(), time: "12:00")
     let lines = view.lines(width: 200, height: 60)
     #expect(lines[0] == "Parley 1.2  example.org  up 1 d 1 h  12:00  NOT READY: The server is stopping.")
     #expect(lines.contains { $0.hasPrefix("Messages") } && lines.contains { $0.hasPrefix("Federation") })

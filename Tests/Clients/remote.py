@@ -221,7 +221,11 @@ def refusals(checks, server, shell):
                     options=["--server", shell.url.replace("localhost", "127.0.0.2"), "--key-file", shell.file, *ca])
         shell.fails(1, "cannot be reached", "user", "list",
                     options=["--server", f"https://localhost:{free_port()}", "--key-file", shell.file, *ca])
-        shell.fails(1, "refuses the key", "user", "list", options=[*where, *ca], PARLEY_KEY="parley_wrong")
+        shell.fails(1, "does not know the key of PARLEY_KEY", "user", "list", options=[*where, *ca], PARLEY_KEY="parley_wrong")
+        wrong = os.path.join(server.folder, "wrong.key")  # no prefix, as an access token
+        with open(os.open(wrong, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+            file.write("wrong\n")
+        shell.fails(1, f"does not know the key of {wrong}: it was revoked", "user", "list", options=[*where, *ca, "--key-file", wrong])
         shell.fails(2, "wants an app key", "user", "list", options=[*where, *ca])
         shell.fails(2, "not a key", "user", "list", options=[*where, *ca, "--key-file", "parley_" + "x" * 43])
         shell.fails(2, "https://", "user", "list", options=["--server", "http://localhost", "--key-file", shell.file])

@@ -245,7 +245,8 @@ import Testing
       let done = try await Command.run("import", "xep0227", "export.xml", "--json", in: folder)
       for outcome in [trial, done] {
         #expect(outcome.status == 0 && outcome.output.contains("\"shortPasswords\" : 1"), "\(outcome.output)")
-        #expect(outcome.lines.contains { $0.hasPrefix("warning: 1 of the imported passwords") }, "\(outcome.lines)")
+        let warning = "warning: 1 of the imported passwords is shorter "
+        #expect(outcome.lines.contains { $0.hasPrefix(warning) }, "\(outcome.lines)")
       }
       let again = try await Command.run("import", "xep0227", "export.xml", in: folder)
       #expect(again.status == 0 && !again.lines.contains { $0.hasPrefix("warning") }, "\(again.lines)")
@@ -343,7 +344,8 @@ import Testing
 
   @Test(arguments: [
     (["usr"], "parley: Unexpected argument 'usr'; did you mean user? See parley --help."),
-    (["user", "ad", "x"], "parley: 2 unexpected arguments: 'ad', 'x'; did you mean add? See parley user --help."),
+    (["usr", "list"], "parley: Unexpected argument 'usr'; did you mean user? See parley --help."),
+    (["user", "ad", "x"], "parley: Unexpected argument 'ad'; did you mean add? See parley user --help."),
     (["key", "nonsense"], "parley: Unexpected argument 'nonsense'. See parley key --help."),
     (["user", "add"], "parley: Missing expected argument '<jid>'. See parley user add --help."),
     (

@@ -584,6 +584,17 @@ import XMPPDoor
       refusal.lines == ["/nonexistent/parley.yaml: the configuration cannot be read: there is no such file or folder"])
   }
 
+  /// A command is for somebody who may read the file; a server that may not read it needs the permission.
+  @Test func whoMayNotReadTheFileIsToldWhatToDo() {
+    let failure = Files.Failure(path: "/none.yaml", code: 13)
+    #expect(SettingsFile.reason(failure, isOfServer: false).hasPrefix("permission denied; run this as root or as "))
+    let reason = SettingsFile.reason(failure, isOfServer: true)
+    #expect(reason.contains(": sudo chgrp ") && reason.hasSuffix(" /none.yaml && sudo chmod g+r /none.yaml"))
+    #expect(
+      SettingsFile.reason(Files.Failure(path: "/none.yaml", code: 2), isOfServer: true)
+        == "there is no such file or folder")
+  }
+
   /// As in /etc/parley for a user who must not enter it; a link to itself stops root, too.
   @Test func aStandardFileThatCannotBeReachedIsAnError() throws {
     try withScratchFolder { folder in

@@ -13,9 +13,13 @@ extension Accounts {
     try lostSecondFactors(secret, because: cause, among: reader.secondFactors(limit: AccountLimits.secondFactorsTried))
   }
 
-  /// Returns the sentence about second factors that the key of this process does not open.
+  /// Returns the sentence about second factors that the key of this process does not open. The file may have another one by now.
   public func lostSecondFactors(because cause: String? = nil) async throws(Problem) -> String? {
     let factors = try await parley.read { try $0.secondFactors(limit: AccountLimits.secondFactorsTried) }
+    let cause =
+      cause
+      ?? "the key that the server has read from accounts.key in the data folder at its start is not the one with which "
+      + "they were set up, and it does not read a copy that has been put there since"
     // They are opened after the read, which would hold up the reads of users meanwhile.
     return Self.lostSecondFactors(options.accountSecret, because: cause, among: factors)
   }

@@ -1,3 +1,4 @@
+import Administration
 import Basics
 
 /// The report of a restore, for the operator.
@@ -54,10 +55,11 @@ package struct RestoreReport: Encodable, Sendable {
     for domain in added { notes.append("\(domain) is not in the backup: it begins empty.") }
     if let files, files.missing > 0 {
       notes.append(
-        "\(files.missing) files of users are missing, such as \(files.missingNames[0]): put them into \(data)/blobs.")
+        "Files of users that are missing: \(files.missing), such as \(files.missingNames[0]). Put them into "
+          + "\(data)/blobs.")
     }
-    if let first = files?.damaged.first {
-      notes.append("\(files?.damaged.count ?? 0) files of the backup are damaged, such as \(first).")
+    if let damaged = files?.damaged, let first = damaged.first {
+      notes.append("Files of the backup that are damaged: \(damaged.count), such as \(first).")
     }
     if files == nil { notes.append("Files of users are in a bucket, which was left as it is and not looked at.") }
     for (key, loss) in [
@@ -74,7 +76,8 @@ package struct RestoreReport: Encodable, Sendable {
 
   package var lines: [String] {
     var lines = [
-      "Restored \(backup) to \(data): \(users) users of \(domains.joined(separator: ", ")), log up to \(position)"
+      "Restored \(backup) to \(data): \(ProgressBar.counted(users, "users")) of \(domains.joined(separator: ", ")), "
+        + "log up to \(position)"
         + (lastEntryAt.map { ", \($0)." } ?? ".")
     ]
     if migrations > 0 { lines.append("It is of an older release; its schema was brought up to date.") }

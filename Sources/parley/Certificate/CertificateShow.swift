@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import Basics
 
 struct CertificateShow: AdminCommand {
   typealias Operation = ShowCertificates
@@ -27,7 +28,7 @@ enum CertificateText {
       table.add(["domains", certificate.domains.joined(separator: ", ")])
       table.add(["names", certificate.names.joined(separator: ", ")])
       table.add(["issuer", certificate.issuer])
-      table.add(["valid", "\(certificate.validFrom) to \(certificate.validUntil)"])
+      table.add(["valid", certificate.validity(at: SystemClock.now)])
       if let file = certificate.file { table.add(["file", file]) }
       return table.text()
     }

@@ -1,3 +1,4 @@
+package import Basics
 package import Dialogs
 
 /// Shows the certificates that clients get from the running server, and how it gets its own (ACME).
@@ -32,6 +33,14 @@ package enum ShowCertificates: AdminOperation {
       self.validUntil = validUntil
       self.origin = origin
       self.file = file
+    }
+
+    /// Returns the dates for people, with a word in capitals if the certificate is not valid now, so that clients refuse it.
+    package func validity(at now: Timestamp) -> String {
+      let both = "\(validFrom) to \(validUntil)"
+      if let end = Timestamp(validUntil), end < now { return "EXPIRED on \(validUntil) (\(both))" }
+      if let begin = Timestamp(validFrom), now < begin { return "NOT YET, from \(validFrom) on (\(both))" }
+      return both
     }
   }
 

@@ -91,3 +91,14 @@ package enum ServerStatus: AdminOperation {
       unserved: unserved.isEmpty ? nil : unserved, lostSecondFactors: lost)
   }
 }
+
+extension ServerStatus.Output {
+  /// The numbers of webhooks for people, and where the reason is if one does not get its events; nil if there are none.
+  package var webhookState: String? {
+    guard webhooks > 0 else { return nil }
+    let failures = ProgressBar.counted(webhookFailures, "failures")
+    let behind = ProgressBar.counted(Int(webhookBehind), "positions")
+    return "\(webhooks) (\(webhooksDisabled) disabled, \(failures)"
+      + (webhookBehind > 0 ? ", FAILING and \(behind) behind: parley webhook list)" : ")")
+  }
+}
