@@ -23,8 +23,8 @@ package enum Passwords {
       count == 1
       ? ("is", "It is taken, because its user may have it elsewhere.")
       : ("are", "They are taken, because their users may have them elsewhere.")
-    return "\(ProgressBar.grouped(count)) of the imported passwords \(verb) shorter than apps and parley user add allow. "
-      + effect
+    return "\(ProgressBar.grouped(count)) of the imported passwords \(verb) shorter than apps and parley user add "
+      + "allow. \(effect)"
   }
 
   /// Returns a password of four groups of five characters, with 99 random bits.

@@ -33,12 +33,14 @@ extension Certificates {
     {
       texts.append("The certificate \(issued.chain) \(flaw) (parley certificate show).")
     }
-    return texts + [selfSigned(settings, in: folder)].compactMap { $0 }
+    return texts + [selfSigned(settings, in: folder, names)].compactMap { $0 }
   }
 
   /// Returns a sentence about the certificate that the server signs itself, with the host of `http.url` if it lacks that; nil if
   /// no client gets it, or only those that try the server out on its own machine.
-  private static func selfSigned(_ settings: Settings, in folder: String) -> String? {
+  private static func selfSigned(
+    _ settings: Settings, in folder: String, _ wanted: (Settings.Domain) -> [String]
+  ) -> String? {
     // Until the certificate of an authority has come, there is a sentence about that (`Settings.ACME.shortcoming`).
     guard settings.acme == nil, settings.certificate == nil,
       settings.xmpp.isOn || settings.xmppTLS.isOn || settings.https.isOn || settings.federation != nil
@@ -49,11 +51,14 @@ extension Certificates {
     var text =
       "No certificate is set for \(names): clients get one that the server has signed itself, and ask whether to trust "
       + "it, or refuse. Set tls.certificate and tls.key, or tls.acme."
-    // A certificate that is there keeps its names when only the host changes (`SelfSigned.prepare`).
+    // A certificate that is there keeps its names when only the host changes (`SelfSigned.prepare`). A host that leads to a
+    // proxy is not looked for, and a certificate without a domain is replaced by the next start.
     let path = SelfSigned.chainPath(folder)
-    if domains[0] == settings.domains[0], let host = settings.publicHost, IPAddress(host) == nil,
+    if domains[0] == settings.domains[0], let host = settings.publicHost.map(CertificateNames.ascii),
+      wanted(domains[0]).contains(where: { CertificateNames.ascii($0) == host }),
+      !settings.domains.contains(where: { CertificateNames.ascii($0.name) == host }),
       let leaf = presented(path).chain?.leaf.certificate, let held = try? CertificateNames(of: leaf),
-      !held.cover(host: CertificateNames.ascii(host))
+      !held.cover(host: host)
     {
       text += " It does not name \(host), the host of http.url: delete \(path) and restart the server."
     }

@@ -235,7 +235,8 @@ import Testing
       let settings = try testSettings(folder)
       let foreign = "accounts.key in the data folder is not the key"
       // The file may be the right one again while the server runs.
-      let read = "in the data folder at its start is not the one with which they were set up, and it does not read a copy"
+      let read =
+        "in the data folder at its start is not the one with which they were set up, and it does not read a copy"
       let address = try BareJID(local: "alice", domain: "localhost")
       try await opened(settings, creating: true) { try await add("alice", $0) }
       let status = try await started(settings) { core in

@@ -183,21 +183,28 @@ import X509
 
   @Test func theOneThatTheServerSignsItselfIsADoubt() throws {
     try withScratchFolder { folder in
-      func doubts(_ values: [String: String]) throws -> [String] {
-        Certificates.doubts(try testSettings(folder, values), issuedIn: folder, at: now) { [$0.name] }
+      func doubts(_ values: [String: String], _ names: [String] = ["chat.example.net"]) throws -> [String] {
+        Certificates.doubts(try testSettings(folder, values), issuedIn: folder, at: now) { [$0.name] + names }
       }
       let text =
         "No certificate is set for example.net: clients get one that the server has signed itself, and ask whether to "
         + "trust it, or refuse. Set tls.certificate and tls.key, or tls.acme."
-      let (domain, chat) = (["domain": "example.net"], ["domain": "example.net", "http.url": "https://chat.example.net"])
+      let domain = ["domain": "example.net"]
+      let chat = domain.merging(["http.url": "https://chat.example.net"]) { $1 }
       // Before the first start there is none yet, which will name the host.
       for values in [domain, chat] { #expect(try doubts(values) == [text]) }
       try SelfSigned.prepare(in: folder, names: ["example.net"])
       #expect(try doubts(domain) == [text])
       let lacking =
-        "It does not name chat.example.net, the host of http.url: delete \(folder)/self-signed.pem and restart the server."
+        "It does not name chat.example.net, the host of http.url: delete \(folder)/self-signed.pem and restart the "
+        + "server."
       #expect(try doubts(chat) == ["\(text) \(lacking)"])
-      // Who tries it out needs none, and a server whose clients get to a proxy.
+      // The URL leads to a proxy, which has its own.
+      #expect(try doubts(chat, []) == [text])
+      // The next start replaces a certificate without the domain.
+      let renamed = try doubts(["domain": "example.com"])
+      #expect(renamed.count == 1 && renamed.first?.contains("It does not name") == false)
+      // Neither a server for this machine alone needs one, nor one whose clients connect to a proxy.
       #expect(try doubts([:]) == [])
       let closed = ["xmpp.port": "0", "xmpp.tls_port": "0", "https.port": "0"]
       #expect(try doubts(domain.merging(closed) { $1 }) == [])
