@@ -93,11 +93,12 @@ import Testing
       backupFailure: nil, replicationFailure: nil, beforeSendFailure: nil, unserved: nil, lostSecondFactors: nil)
   }
 
-  @Test(arguments: [
-    (0, 0, 0, nil), (2, 0, 0, "2 (0 disabled, 0 failures)"), (1, 1, 0, "1 (0 disabled, 1 failure)"),
-    (2, 0, 1, "2 (0 disabled, 0 failures, FAILING and 1 position behind: parley webhook list)"),
-    (2, 0, 3_000, "2 (0 disabled, 0 failures, FAILING and 3,000 positions behind: parley webhook list)"),
-  ] as [(Int, Int, Int64, String?)])
+  @Test(
+    arguments: [
+      (0, 0, 0, nil), (2, 0, 0, "2 (0 disabled, 0 failures)"), (1, 1, 0, "1 (0 disabled, 1 failure)"),
+      (2, 0, 1, "2 (0 disabled, 0 failures, FAILING and 1 position behind: parley webhook list)"),
+      (2, 0, 3_000, "2 (0 disabled, 0 failures, FAILING and 3,000 positions behind: parley webhook list)"),
+    ] as [(Int, Int, Int64, String?)])
   func aWebhookThatFailsIsNamedAsSuch(webhooks: Int, failures: Int, behind: Int64, text: String?) {
     #expect(status(webhooks: webhooks, failures: failures, behind: behind).webhookState == text)
   }

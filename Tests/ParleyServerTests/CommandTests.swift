@@ -260,7 +260,8 @@ import Testing
       let earlyTrial = try await Command.run("user", "import", "users.csv", "--dry-run", in: folder)
       #expect(early.status != 0 && earlyTrial.status == early.status && earlyTrial.lines == early.lines)
       _ = try await Command.run("init", "--no-demo", in: folder)
-      let torn = try await Command.run("user", "import", "-", in: folder, input: "jid,password\nann,a long one\nben,\"b\n")
+      let torn = try await Command.run(
+        "user", "import", "-", in: folder, input: "jid,password\nann,a long one\nben,\"b\n")
       #expect(torn.status == 1)
       #expect(torn.lines == ["parley: -, line 3: a quote that is never closed; nothing was imported"])
       let header = try await Command.run("user", "import", "-", in: folder, input: "jid,nmae\n")
