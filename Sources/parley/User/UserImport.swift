@@ -23,7 +23,8 @@ struct UserImport: AsyncParsableCommand {
   var skipExisting = false
   @Flag(
     name: .customLong("dry-run"),
-    help: "Imports into a copy of this machine's database, which is deleted, and prints the report. Nothing is changed.")
+    help: "Imports into a copy of this machine's database, which is deleted, and prints the report. Nothing is changed."
+  )
   var isTrial = false
   @OptionGroup var options: CommandOptions
 
