@@ -53,9 +53,11 @@ extension Timestamp: CustomStringConvertible {
 
   private static func write(_ number: Int, _ digits: Int, into buffer: UnsafeMutableBufferPointer<UInt8>, at start: Int)
   {
-    var rest = number
-    for place in stride(from: start + digits - 1, through: start, by: -1) {
-      buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+    var (rest, place) = (number, start + digits)
+    while place > start {
+      place -= 1
+      // From the digit zero of ASCII on.
+      buffer[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
       rest /= 10
     }
   }
