@@ -41,7 +41,10 @@ func fillOne(s *settings) (c *conn, err error) {
 	if err != nil {
 		return
 	}
-	t := newTraffic(s)
+	// The next message follows when one has arrived, also where others are sent at a rate.
+	past := *s
+	past.rate = 0
+	t := newTraffic(&past)
 	for i, from := range conns {
 		st := t.addStream(from, 1, "<message type='chat' to='"+s.user+"@"+s.domain+"'><body>", t.padding()+"</body></message>")
 		st.limit = uint32(each)
