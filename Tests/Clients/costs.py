@@ -19,7 +19,6 @@ import signal
 import socket
 import statistics
 import subprocess
-import sys
 
 from lib.apps import App
 from lib.harness import BINARY, PATIENCE, Failure, Server, expect
