@@ -1,9 +1,9 @@
 import Synchronization
 
 /// The domains elsewhere of acquaintances of somebody here who have been heard since the start (`StrangerPolicy`), for all threads.
-/// The committer's thread changes them. Those of a zone have bounds together apart from its other domains, so that nobody below the
-/// same public suffix keeps them out. Whoever has an account here makes as many subdomains known as they write to, so these bounds
-/// are a part of what all domains have together.
+/// The committer's thread changes them. The known domains of a zone share bounds of their own, so that unknown domains below the same
+/// public suffix cannot keep them out. A user here can make any number of subdomains known by writing to them; these bounds are
+/// therefore only a part of what all domains may use.
 final class KnownDomains: Sendable {
   /// The homes that have acquaintances of each domain.
   private let domains = Mutex<[String: Set<RealmID>]>([:])

@@ -38,7 +38,7 @@ extension Hub {
     }
     batch.spread(.user(event.owner.id), to: people.subscriptions.count) { batch in
       for subscription in people.subscriptions where !subscription.isPaused {
-        // A pending subscriber is told only of the node's deletion (XEP-0060 8.4.2).
+        // A pending subscriber is notified only when the node is deleted (XEP-0060 8.4.2).
         if subscription.state == .pending, event.kind != .deleted { continue }
         let address = subscription.address.bare
         if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {

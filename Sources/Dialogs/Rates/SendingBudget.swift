@@ -217,8 +217,8 @@ final class DeliveryCharge: Sendable {
 /// The answers of a user's client to requests of others count no stanzas, as others could use up the budget otherwise;
 /// their bytes do.
 ///
-/// What a domain elsewhere sends is charged to its zone as well: to the budget of the known domains if somebody here knows
-/// somebody of the domain, otherwise to that of the others, so that these do not slow known domains of other owners.
+/// A domain elsewhere shares two more budgets with the other domains of its zone: one of those with acquaintances here, and one of
+/// all others. Each stanza of the domain is also charged to the one that applies, so that unknown domains do not slow known ones.
 ///
 /// A budget is an object that a session keeps, with a lock of its own: sessions of different users never wait for each
 /// other.

@@ -55,7 +55,7 @@ struct LinkMachine: Equatable, Sendable {
     case owed
     /// Something live is to be sent, and waits.
     case live
-    /// A presence, or the question for one, is to be sent, and waits.
+    /// A presence stanza or a presence probe was added to those that wait for a stream.
     case presence
     /// The link may open a stream.
     case turn
