@@ -38,7 +38,7 @@ import Testing
     for day in 0..<10 {
       stage.clock.set(Self.begin + Int64(day) * Self.day)
       // More than one piece.
-      for _ in 0..<8 { dialog = try await stage.say("\(day)", from: romeo, to: juliet).dialog?.id }
+      for _ in 0..<8 { dialog = try await stage.say("\(day)", from: romeo, to: juliet).entry?.dialog }
       _ = try await stage.say("\(day)", in: room, by: romeo)
     }
     let own = try #require(dialog)
@@ -83,7 +83,7 @@ import Testing
     var found: DialogID?
     for day in 0..<10 {
       stage.clock.set(Self.begin + Int64(day) * Self.day)
-      found = try await stage.say("\(day)", from: romeo, to: juliet).dialog?.id
+      found = try await stage.say("\(day)", from: romeo, to: juliet).entry?.dialog
     }
     let dialog = try #require(found)
     func want(_ days: Int?, _ user: Party) async throws {
@@ -164,7 +164,7 @@ import Testing
   @Test func aHoldKeepsWhatIsHeldAndADeletionWaits() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
-    let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).dialog?.id)
+    let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).entry?.dialog)
     stage.clock.set(Self.begin + 3 * Self.day)
     let accounts = stage.accounts
     stage.parley.registries.retention.policy = policy(privately: 1)
@@ -264,7 +264,7 @@ import Testing
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let (nurse, escalus) = (try await stage.user("nurse"), try await stage.user("escalus"))
     let tybalt = try await stage.user("tybalt")
-    let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).dialog?.id)
+    let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).entry?.dialog)
     let session = try await stage.session(juliet, "balcony")
     stage.parley.registries.retention.policy = policy(accounts: 40)
     stage.clock.set(Self.begin + 30 * Self.day)

@@ -95,7 +95,7 @@ import Testing
     let session = try await stage.session(romeo, "orchard")
     let second = try await stage.say("hello", from: juliet, to: romeo)
     #expect(session.taken() == [.said("hello", .direct)])
-    #expect(second.dialog?.id == first.dialog?.id)
+    #expect(second.entry?.dialog == first.entry?.dialog)
     #expect(second.entry?.author.id == made.id)
     // Neither a list of users nor the address's own domain has them.
     let (listed, atDomain, count) = try await stage.parley.read { reader in
@@ -123,7 +123,7 @@ import Testing
     )
     let one = try await stage.say("to you", from: romeo, to: here)
     let other = try await stage.say("to you too", from: balthasar, to: there)
-    #expect(one.dialog?.id != other.dialog?.id)
+    #expect(one.entry?.dialog != other.entry?.dialog)
     let (first, second) = (try await stored(here, stage), try await stored(there, stage))
     #expect(first?.id != second?.id)
     #expect(first?.name == second?.name)

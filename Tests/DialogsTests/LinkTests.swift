@@ -50,7 +50,7 @@ import Testing
     let second = try await stage.say("hello", from: bob, to: romeo)
     #expect(session.taken() == [.said("hello", .direct)])
     #expect(link.taken() == [])
-    #expect(first.dialog?.id == second.dialog?.id)
+    #expect(first.entry?.dialog == second.entry?.dialog)
     let (unread, feed) = try await stage.parley.read { reader in
       (try reader.unread(of: romeo.id), try reader.feed(of: made.id, after: .zero, limit: 10).count)
     }

@@ -379,7 +379,7 @@ import Testing
       _ = session.taken()
       try await stage.mark("m1", from: stranger, to: romeo)
       #expect(session.taken() == [.marked(.displayed, by: stranger.name, told: true, asked: false)])
-      let dialog = try #require(said.dialog)
+      let dialog = try #require(try await stage.dialog(of: romeo, and: stranger))
       let reader = dialog.peer(of: romeo.id)
       #expect(try await stage.parley.read { try $0.mark(reader.id, in: dialog.id) }?.displayed == said.entry?.position)
       try await stage.mark("nope", from: stranger, to: romeo)

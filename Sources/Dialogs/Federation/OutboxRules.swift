@@ -6,9 +6,7 @@ import ServerMetrics
 extension Judge {
   /// Returns whether a party is a user elsewhere, for whom there are rows of the outbox. Components take what is for
   /// their users while they are connected, and have none.
-  func isElsewhere(_ party: Party) -> Bool {
-    party.realm.isRemote && realms.isFederated(party.realm)
-  }
+  func isElsewhere(_ party: Party) -> Bool { realms.isElsewhere(party) }
 
   // MARK: Rows
 

@@ -53,6 +53,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private let clock: any Clock
   private let logger: Logger
   private let inbox: Inbox
+  private let realms: RealmTable
   private var judge: Judge
   private var audiences = Audiences()
   private var pause = DispatchTime(uptimeNanoseconds: 0)
@@ -71,6 +72,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     self.clock = clock
     self.logger = logger
     self.inbox = inbox
+    self.realms = realms
     let head = try store.read { try $0.head() }
     judge = Judge(
       realms: realms, hub: hub, registries: registries, options: options, head: head.position, time: head.time)
@@ -161,7 +163,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         (parts, isSpread) = (0, false)
         if case .success = result, ofNodes > 0 { chargeNodeDeliveries(ofNodes, of: post) }
         if case .success(let receipt) = result, receipt.deliveries > 0 {
-          registries.sending.budget(ofAuthor: post.author, from: post.peer, in: judge.realms, now: clock.now)
+          registries.sending.budget(ofAuthor: post.author, from: post.peer, in: realms, now: clock.now)
             .owe(deliveries: receipt.deliveries, now: clock.now)
           if let room = receipt.chargedRoom {
             registries.sending.budget(of: SendingAccount.room(room), now: clock.now)
@@ -257,12 +259,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   /// Charges whoever caused the deliveries: a component that acts in a user's name for itself, as for those to contacts.
   private func chargeNodeDeliveries(_ count: Int, of post: Post) {
     let now = clock.now
-    let component = post.component.flatMap { judge.realms.realm($0) }
+    let component = post.component.flatMap { realms.realm($0) }
     let budget =
       if let component {
         registries.sending.budget(of: SendingAccount.component(component.domain), now: now)
       } else {
-        registries.sending.budget(ofAuthor: post.author, from: post.peer, in: judge.realms, now: now)
+        registries.sending.budget(ofAuthor: post.author, from: post.peer, in: realms, now: now)
       }
     budget.owe(deliveries: count, now: now)
   }
@@ -364,7 +366,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 
   /// Returns the sessions that get an entry for a user: none for one elsewhere, who has a row of the outbox for it.
   private func sessions(of peer: Party, seenFrom author: Party) -> [OnlineSession] {
-    judge.isElsewhere(peer) ? [] : hub.onlineSessions(of: peer, seenFrom: author)
+    realms.isElsewhere(peer) ? [] : hub.onlineSessions(of: peer, seenFrom: author)
   }
 
   // MARK: Rooms
@@ -525,15 +527,16 @@ extension Result<Receipt, Problem> {
   }
 }
 
-/// An effect of a committed batch, to be applied in order.
+/// An effect of a committed batch, to be applied in order. A batch has thousands, nearly all of which are the first two: what takes
+/// more bytes than these is kept in an object.
 enum Effect {
   case settled(Post, Result<Receipt, Problem>)
   case entry(Entry, author: SessionID?)
-  case arrived(OnlineSession, ContactSnapshot?)
+  indirect case arrived(OnlineSession, ContactSnapshot?)
   case handedOver(from: any LiveSession, to: any LiveSession)
   case signal(Signal, SessionID?, Party, SignalTarget)
   /// A changed profile. `contactSnapshot` is its owner's, if they were not online.
-  case profile(Party, Profile, by: SessionID?, ContactSnapshot?)
+  indirect case profile(Party, Profile, by: SessionID?, ContactSnapshot?)
   case contactSnapshot(UserID, @Sendable (ContactSnapshot) -> ContactSnapshot)
   case presence(of: UserID, to: BareJID, available: Bool)
   /// A changed contact group, before and after: `nil` if it was deleted. The version is that of its members' rosters.

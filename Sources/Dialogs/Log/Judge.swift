@@ -276,10 +276,10 @@ struct Judge {
   ) throws {
     if post.isFromBackend { return }
     let bytes = content.storedBytes + Int64(envelope.id?.utf8.count ?? 0)
+    let accounts = sending.storing(author, in: realms)
     try sending.checkStored(
-      bytes, of: sending.storing(author, in: realms), beside: storing,
-      isNeeded: reference?.kind.storedContent == .needed, at: now)
-    count(bytes, storedBy: author)
+      bytes, of: accounts, beside: storing, isNeeded: reference?.kind.storedContent == .needed, at: now)
+    for account in accounts { storing[account, default: 0] += bytes }
   }
 
   /// Counts bytes that the present post stores beside entries, once its batch is committed.

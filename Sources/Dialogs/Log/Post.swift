@@ -398,32 +398,3 @@ public struct WriteTransaction: Sendable {
     self.body = body
   }
 }
-
-/// The outcome of a post, sent after its commit.
-public struct Receipt: Sendable {
-  /// The head of the log after the post.
-  public var position: Position
-  /// The written entry; for a repeat, the one written the first time.
-  public var entry: Entry?
-  /// Whether the post was a repeat, and nothing was written now.
-  public var isRepeat = false
-  /// For `imported`: whether something else is here already, and stays; it is a repeat, too.
-  public var isKept = false
-  public var dialog: Dialog?
-  public var room: Room?
-  /// Whether the message is in a room whose addresses the author may not see.
-  public var isAnonymized = false
-  /// The user, for `goOnline`.
-  public var user: User?
-  /// The position behind which no client has confirmed inbound entries, for `goOnline`.
-  public var delivered: Position = .zero
-  /// The deliveries to rooms that announce the session or its end, for `goOnline` and what follows, or that bring a scheduled
-  /// message to a large room. They are charged to the author.
-  var deliveries = 0
-  /// The large room to which they are charged as well.
-  var chargedRoom: BareJID?
-  /// The value that the intent documents; for `work` that of its body.
-  public var value: (any Sendable)?
-
-  public init(position: Position) { self.position = position }
-}

@@ -77,6 +77,9 @@ package struct RealmTable: Sendable {
 
   func isFederated(_ realm: RealmID) -> Bool { realm.isRemote && federated[home(of: realm)]?.id == realm }
 
+  /// See `Judge.isElsewhere`.
+  func isElsewhere(_ party: Party) -> Bool { party.realm.isRemote && isFederated(party.realm) }
+
   /// Returns whether a remote realm is that of a component. Users of any other are reached through their own servers.
   func isComponent(_ realm: Realm) -> Bool { components.contains(realm.domain) }
 

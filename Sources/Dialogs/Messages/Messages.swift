@@ -14,10 +14,7 @@ extension Judge {
     peer = try known(peer, metBy: author)
     let (state, isNew) = try dialog(of: author, and: peer)
 
-    if var receipt = try repeated(draft.key, by: author, in: state.dialog.id) {
-      receipt.dialog = state.dialog
-      return settle(post, receipt)
-    }
+    if let receipt = try repeated(draft.key, by: author, in: state.dialog.id) { return settle(post, receipt) }
     let isApp = draft.traits.contains(.fromApp)
     let (said, forwarded) = try forwarding(draft.forward, draft.content, by: author, into: nil)
     let (content, blobs) = try attached(said, by: author, isApp: isApp)
@@ -43,7 +40,6 @@ extension Judge {
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry
-    receipt.dialog = state.dialog
     settle(post, receipt)
   }
 
@@ -188,7 +184,6 @@ extension Judge {
     var mark = state.mark(of: reader.id)
     let was = draft.kind == .delivered ? mark.delivered : mark.displayed
     var receipt = Receipt(position: head)
-    receipt.dialog = state.dialog
     // A mark only moves forward; a late or repeated marker changes nothing.
     let isSaidNow = try draft.kind == .displayed && !draft.isPrivate && isUntold(mark, at: target.position)
     guard target.position > was || isSaidNow else {
@@ -254,7 +249,6 @@ extension Judge {
     }
     receipt.position = head
     receipt.entry = entry
-    receipt.dialog = state.dialog
     settle(post, receipt)
   }
 

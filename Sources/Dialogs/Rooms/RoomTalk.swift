@@ -63,7 +63,6 @@ extension Judge {
     try checkSeat(post, in: state, isXMPP: isXMPP)
     let speaker = try speaker(post, in: state)
     if var receipt = try repeated(draft.key, by: author, in: state.room.id) {
-      receipt.room = state.room
       receipt.isAnonymized = !state.room.showsPeople(to: speaker.affiliation)
       return settle(post, receipt)
     }
@@ -105,7 +104,6 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.isAnonymized = !state.room.showsPeople(to: speaker.affiliation)
-    receipt.room = state.room
     settle(post, receipt)
   }
 
@@ -194,7 +192,6 @@ extension Judge {
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry
-    receipt.room = state.room
     settle(post, receipt)
   }
 
@@ -394,7 +391,6 @@ extension Judge {
       }
     }
     var receipt = Receipt(position: head)
-    receipt.room = state.room
     guard var mark = try mark(of: reader.id, in: state),
       let position = realms.position(of: draft.target, in: reader.realm),
       let target = try whole(writer.entry(position, in: .server(state.room.id, .rules)))
@@ -445,7 +441,6 @@ extension Judge {
     }
     receipt.position = head
     receipt.entry = entry
-    receipt.room = state.room
     settle(post, receipt)
   }
 

@@ -126,7 +126,7 @@ enum SendMessage: PostingOperation {
     _ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering
   ) -> Outcome<MessageBody>? {
     var naming = ParticipantNaming.open
-    if receipt.isAnonymized, let room = receipt.room?.name {
+    if receipt.isAnonymized, let room = receipt.entry?.room {
       naming = ParticipantNaming(Anonymizer(room, rendering.parley), viewer: author.id)
     }
     guard let message = receipt.entry.flatMap({ rendering.message($0, naming) }) else { return nil }
