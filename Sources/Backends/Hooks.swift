@@ -138,16 +138,21 @@ public struct Hooks: Sendable {
     return outcome
   }
 
-  /// Returns the numbers of hooks, of disabled ones, and of failures, and how far the last hook is behind.
-  public func counts() async throws(Problem) -> (hooks: Int, disabled: Int, failures: Int, behind: Int64) {
+  /// Returns the numbers of hooks, of disabled ones, of those whose last attempt failed, and of failures, and how far the last hook is
+  /// behind.
+  public func counts() async throws(Problem) -> (
+    hooks: Int, disabled: Int, failing: Int, failures: Int, behind: Int64
+  ) {
     try await parley.read { reader in
       let hooks = try reader.hooks()
       let head = try reader.head().position.number
       let active = hooks.filter { $0.progress.state == .active }
+      let failing = active.filter { $0.progress.failures > 0 }
       return (
-        hooks.count, hooks.count - active.count, try hooks.reduce(0) { $0 + (try reader.hookFailureCount(of: $1.id)) },
+        hooks.count, hooks.count - active.count, failing.count,
+        try hooks.reduce(0) { $0 + (try reader.hookFailureCount(of: $1.id)) },
         // Progress without events is stored only now and then.
-        active.map { $0.progress.failures > 0 ? head - $0.progress.position.number : 0 }.max() ?? 0
+        failing.map { head - $0.progress.position.number }.max() ?? 0
       )
     }
   }

@@ -30,7 +30,7 @@ package enum Files {
       } else {
         remedy = Files.opening(path, to: Self.groupName(getegid())) { access($0, X_OK) == 0 }
       }
-      return "\(reason) to \(user): run this as the server's user; if that is \(user): \(remedy)"
+      return "\(reason) to \(user): if that is the server's user: \(remedy); else run this as the server's user"
     }
 
     private static func groupName(_ id: UInt32) -> String {

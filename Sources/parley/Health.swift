@@ -40,7 +40,7 @@ struct Health: AsyncParsableCommand {
     table.add(["running for", "\(status.uptimeSeconds) s"])
     table.add(["users", ProgressBar.grouped(status.users)])
     table.add([
-      "online", "\(ProgressBar.grouped(status.usersOnline)) (\(ProgressBar.grouped(status.sessions)) sessions)",
+      "online", "\(ProgressBar.grouped(status.usersOnline)) (\(ProgressBar.counted(status.sessions, "sessions")))",
     ])
     table.add(["log position", ProgressBar.grouped(Int(status.position))])
     if let webhooks = status.webhookState { table.add(["webhooks", webhooks]) }

@@ -84,23 +84,26 @@ import Testing
         """)
   }
 
-  private func status(webhooks: Int = 0, failures: Int = 0, behind: Int64 = 0) -> ServerStatus.Output {
+  private func status(webhooks: Int = 0, failing: Int = 0, failures: Int = 0, behind: Int64 = 0) -> ServerStatus.Output {
     ServerStatus.Output(
       version: "1.2", uptimeSeconds: 90_000, domains: ["example.org"], users: 3, usersOnline: 2, sessions: 2,
       position: 7,
       accepting: true, isReady: false, problem: .init(code: "stopping", text: "The server is stopping."),
-      webhooks: webhooks, webhooksDisabled: 0, webhookFailures: failures, webhookBehind: behind, lastBackupAt: nil,
-      backupFailure: nil, replicationFailure: nil, beforeSendFailure: nil, unserved: nil, lostSecondFactors: nil)
+      webhooks: webhooks, webhooksDisabled: 0, webhooksFailing: failing, webhookFailures: failures, webhookBehind: behind,
+      lastBackupAt: nil, backupFailure: nil, replicationFailure: nil, beforeSendFailure: nil, unserved: nil, lostSecondFactors: nil)
   }
 
   @Test(
     arguments: [
-      (0, 0, 0, nil), (2, 0, 0, "2 (0 disabled, 0 failures)"), (1, 1, 0, "1 (0 disabled, 1 failure)"),
-      (2, 0, 1, "2 (0 disabled, 0 failures, FAILING and 1 position behind: parley webhook list)"),
-      (2, 0, 3_000, "2 (0 disabled, 0 failures, FAILING and 3,000 positions behind: parley webhook list)"),
-    ] as [(Int, Int, Int64, String?)])
-  func aWebhookThatFailsIsNamedAsSuch(webhooks: Int, failures: Int, behind: Int64, text: String?) {
-    #expect(status(webhooks: webhooks, failures: failures, behind: behind).webhookState == text)
+      (0, 0, 0, 0, nil), (2, 0, 0, 0, "2 (0 disabled, 0 failed events)"),
+      (1, 0, 1, 0, "1 (0 disabled, 1 failed event)"),
+      // Events of users have no position.
+      (2, 1, 0, 0, "2 (0 disabled, 0 failed events, 1 FAILING: parley webhook list)"),
+      (2, 1, 0, 1, "2 (0 disabled, 0 failed events, 1 FAILING and 1 position behind: parley webhook list)"),
+      (2, 2, 0, 3_000, "2 (0 disabled, 0 failed events, 2 FAILING and 3,000 positions behind: parley webhook list)"),
+    ] as [(Int, Int, Int, Int64, String?)])
+  func aWebhookThatFailsIsNamedAsSuch(webhooks: Int, failing: Int, failures: Int, behind: Int64, text: String?) {
+    #expect(status(webhooks: webhooks, failing: failing, failures: failures, behind: behind).webhookState == text)
   }
 
   @Test func theScreenFitsTheTerminal() {

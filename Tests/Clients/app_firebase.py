@@ -68,7 +68,7 @@ async def walk(checks, services, stage):
         again = await viola.ask("GET", "/v1/users/me")
         expect(again["createdAt"] == me["createdAt"] and again["lastLoginAt"] > first, f"{first} {again}")
         shown = await stage.command("user", "show", viola.jid)
-        expect(re.search(r"last login +20\d\d-", shown), shown)
+        expect(re.search(r"last app login +20\d\d-", shown), shown)
         logins = (await viola.ask("GET", "/v1/sessions"))["items"]
         expect({login["id"] for login in logins} == {"viola-phone", "viola-tablet"} and all("createdAt" in login for login in logins), f"{logins}")
         await viola.ask("DELETE", "/v1/sessions/viola-tablet", status=204)

@@ -22,7 +22,7 @@ import yaml
 
 from lib.apps import App, exchange_json
 from lib.files import attach, upload
-from lib.harness import DOCS, PASSWORD, PATIENCE, Server, expect, free_port
+from lib.harness import DOCS, PASSWORD, PATIENCE, Server, expect, free_port, until
 from lib.scrape import Growth, shows
 from lib.services import Backend
 
@@ -485,6 +485,14 @@ def webhooks(checks, server, key):
         key.do("DELETE", f"/webhooks/{hook}")
         shows(server, "that none is behind", lambda scrape: scrape("parley_webhook_positions_behind")
               == scrape("parley_webhook_failing_seconds") == scrape("parley_webhook_failures") == 0)
+    with Backend() as backend, checks.check("a webhook that takes no event of a user, which has no position, is shown as one that fails"):
+        hook = key.do("POST", "/webhooks", {"url": backend.url, "events": ["user.created"]})["webhook"]["id"]
+        backend.answer = lambda event: (500, None)
+        key.do("POST", "/users", {"externalId": "unheard", "name": "Abram"})
+        until("that it fails", lambda: json.loads(server.command("health", "--json"))["webhooksFailing"] == 1)
+        expect("1 FAILING: parley webhook list" in server.command("health"), "the line of the webhooks does not name it")
+        key.do("DELETE", f"/webhooks/{hook}")
+        expect(json.loads(server.command("health", "--json"))["webhooksFailing"] == 0, "one that was removed still fails")
     with Backend() as slow, Backend() as quick, checks.check("a slow webhook holds up neither another nor the messages"):
         release = threading.Event()
         slow.answer = lambda event: (release.wait(PATIENCE) and 204 or 204, None)

@@ -187,6 +187,7 @@ async function overview() {
     ["Refusals since the start", sum("parley_refusals_total")],
     ["Webhooks", status.webhooks],
     ["Webhooks off", status.webhooksDisabled],
+    ["Webhooks that fail", status.webhooksFailing],
     ["Failed events", status.webhookFailures],
     ["Events that wait", status.webhookBehind],
     ["State", status.isReady ? "ready" : "not ready"],

@@ -28,7 +28,7 @@ struct UserShow: AdminCommand {
     table.add(["role", shown.user.role])
     table.add(["created", shown.user.createdAt])
     table.add(["last seen", shown.user.online ? "online" : shown.user.lastSeenAt ?? "never"])
-    table.add(["last login", shown.lastLoginAt ?? "never"])
+    table.add(["last app login", shown.lastLoginAt ?? "never"])
     for identity in shown.identities { table.add(["known as", identity]) }
     table.add(["password", shown.password ? "yes" : "none"])
     table.add(["second factor", shown.secondFactor ? "on" : "off"])

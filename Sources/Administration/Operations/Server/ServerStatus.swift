@@ -43,10 +43,11 @@ package enum ServerStatus: AdminOperation {
     /// Whether the server takes new clients (`Health`), and the reason why not.
     package let isReady: Bool
     package let problem: Reason?
-    /// The numbers of webhooks, of disabled ones, of failed deliveries, and of positions that the last failing webhook
-    /// lags behind.
+    /// The numbers of webhooks, of disabled ones, of those whose last attempt to deliver failed, of events that were given up,
+    /// and of positions of the log by which the last failing webhook lags behind. An event of a user is at no position.
     package let webhooks: Int
     package let webhooksDisabled: Int
+    package let webhooksFailing: Int
     package let webhookFailures: Int
     package let webhookBehind: Int64
     /// The time of the newest backup that the server has made by itself, and why the last attempt failed: for a caller
@@ -84,8 +85,8 @@ package enum ServerStatus: AdminOperation {
       domains: realms.map(\.domain), users: users, usersOnline: counts.users, sessions: counts.sessions,
       position: position, accepting: !parley.isFull, isReady: problem == nil,
       problem: problem.map { .init(code: $0.code, text: $0.text) },
-      webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhookFailures: hooks.failures,
-      webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description,
+      webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhooksFailing: hooks.failing,
+      webhookFailures: hooks.failures, webhookBehind: hooks.behind, lastBackupAt: backup?.last?.description,
       backupFailure: backup?.failure.map { context.reason($0.explanation, logged: "no backup could be made") },
       replicationFailure: context.server?.replicationFailure, beforeSendFailure: context.server?.beforeSendFailure,
       unserved: unserved.isEmpty ? nil : unserved, lostSecondFactors: lost)
@@ -96,9 +97,9 @@ extension ServerStatus.Output {
   /// The numbers of webhooks for people, and where the reason is if one does not get its events; nil if there are none.
   package var webhookState: String? {
     guard webhooks > 0 else { return nil }
-    let failures = ProgressBar.counted(webhookFailures, "failures")
-    let behind = ProgressBar.counted(Int(webhookBehind), "positions")
+    let failures = ProgressBar.counted(webhookFailures, "failed events")
+    let behind = webhookBehind > 0 ? " and \(ProgressBar.counted(Int(webhookBehind), "positions")) behind" : ""
     return "\(webhooks) (\(webhooksDisabled) disabled, \(failures)"
-      + (webhookBehind > 0 ? ", FAILING and \(behind) behind: parley webhook list)" : ")")
+      + (webhooksFailing > 0 ? ", \(webhooksFailing) FAILING\(behind): parley webhook list)" : ")")
   }
 }
