@@ -103,6 +103,18 @@ public enum Limits {
   /// Rows of the store that a post reads or writes beside those of an ordinary one, such as the people of a node, for which its author
   /// is charged as for one stanza: they take some 40 us of the committer, about as long as a stanza does.
   static let rowsPerStanza = 20
+  /// The time of the committer's thread for which the author of a post is charged as for one stanza (`JudgingTime`). A build that is not
+  /// optimised takes some twenty times as long.
+  #if DEBUG
+    static let stanzaTime: Duration = .microseconds(800)
+  #else
+    static let stanzaTime: Duration = .microseconds(40)
+  #endif
+  /// The time from which on a post is charged for it: ordinary ones, which take less, count as one stanza whatever the machine.
+  static let chargedTimeLeast = stanzaTime * 25
+  /// The most stanzas for which one post is charged, two seconds' of a user: an act of a person that others have made dear, such as a
+  /// change of a node with thousands of subscribers, is delayed by no more.
+  static let chargedStanzasMax = 400
   /// Bytes of messages and other content of one user that are stored in a day, without files: a million messages, of which
   /// the row alone counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC)
   /// ends, and at twice the bound also what a user must be able to do all the same (`StoredContent`).

@@ -22,7 +22,8 @@ package final class Stage: Sendable {
     domains: [String] = ["localhost"], signIn: SignInPolicy = .none, pushes: PushPolicy = .none,
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, beforeSend: BeforeSendOptions? = nil,
     creators: PubsubServices.Creators = .users, traces: Traces? = nil, sending: SendingPolicy = SendingPolicy(),
-    registration: RegistrationPolicy = RegistrationPolicy(), memory: SessionMemory = SessionMemory()
+    registration: RegistrationPolicy = RegistrationPolicy(), memory: SessionMemory = SessionMemory(),
+    judging: JudgingClocks = JudgingClocks(wall: { .zero }, thread: { .zero })
   ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -41,6 +42,7 @@ package final class Stage: Sendable {
     options.traces = traces
     options.sending = sending
     options.memory = memory
+    options.judgingClocks = judging
     let parley = try Parley(
       store: store, clock: clock, options: options,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })

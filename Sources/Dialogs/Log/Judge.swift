@@ -62,9 +62,10 @@ struct Judge {
   var nodePeople = NodePeopleCache()
   /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
   private var chargedRows = 0
-  /// The stanzas that the posts of the batch count as for such rows, which are charged once it is committed: a batch that fails is
-  /// judged again.
-  private var rowCharges: [(budget: SendingBudget, stanzas: Int)] = []
+  private var judgingTime: JudgingTime
+  /// The stanzas that the posts of the batch count as for such rows or for their time, which are charged once it is committed: a batch
+  /// that fails is judged again.
+  private var charges: [(budget: SendingBudget, stanzas: Int)] = []
   /// The contacts that the present post has read of the owner of a node, who is not online.
   var ownerSnapshot: ContactSnapshot?
   /// The numbers of rows in the outbox; `nil` until they are needed.
@@ -134,6 +135,7 @@ struct Judge {
     pubsub = PubsubServices(options, realms.all, registries.administrators)
     callRinging = options.callRinging
     giveUp = options.giveUp
+    judgingTime = JudgingTime(options.judgingClocks)
     blobs = options.blobs
     self.realms = realms
     self.hub = hub
@@ -158,6 +160,7 @@ struct Judge {
   mutating func begin(_ transaction: any StoreWriter, now: Timestamp) {
     self.transaction = transaction
     self.now = now
+    judgingTime.batchBegins()
     time = max(time, now)
   }
 
@@ -212,7 +215,7 @@ struct Judge {
     rooms.rollBack()
     nodePeople.rollBack()
     chargedRows = 0
-    rowCharges = []
+    charges = []
     ownerSnapshot = nil
     outbox = nil
     isGathering = false
@@ -233,8 +236,8 @@ struct Judge {
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()
     nodePeople.settled()
-    for (budget, stanzas) in rowCharges { budget.owe(stanzas: stanzas, now: now) }
-    rowCharges.removeAll(keepingCapacity: true)
+    for (budget, stanzas) in charges { budget.owe(stanzas: stanzas, now: now) }
+    charges.removeAll(keepingCapacity: true)
     sending.noteStored(storing, at: now)
     storing.removeAll(keepingCapacity: true)
     arriving.removeAll(keepingCapacity: true)
@@ -259,10 +262,12 @@ struct Judge {
     } catch let problem as Problem {
       effects.append(.settled(post, .failure(problem)))
     }
-    let stanzas = chargedRows / Limits.rowsPerStanza
+    let stanzas = max(chargedRows / Limits.rowsPerStanza, judgingTime.postEnded())
     chargedRows = 0
     ownerSnapshot = nil
-    if stanzas > 0, !post.isFromBackend { rowCharges.append((sendingBudget(of: post), stanzas)) }
+    if stanzas > 0, !post.isFromBackend, !post.intent.isOfServer {
+      charges.append((sendingBudget(of: post), stanzas))
+    }
   }
 
   /// Charges the author of the present post for rows that it reads or writes beside those of an ordinary post.

@@ -50,6 +50,9 @@ extension Parley {
     /// The hook that is called before a message is committed; `nil` if there is none.
     public var beforeSend: BeforeSendOptions?
 
+    /// The clocks by which dear posts are charged to their authors.
+    package var judgingClocks = JudgingClocks.system
+
     /// The spans of requests and stanzas; `nil` if the server does not trace.
     public var traces: Traces?
 

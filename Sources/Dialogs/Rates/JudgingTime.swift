@@ -1,0 +1,69 @@
+import Glibc
+
+/// The time that posts take of the committer, measured as they are judged. Theory:
+///
+/// A post counts as one stanza when it is read. Some take as long as hundreds, by what their author has stored: a change that looks
+/// at all of a user's rooms, or one that is refused after 5,000 items were read. So the author is charged for the time, as for so many
+/// stanzas, and waits for as long as if these had been sent: nobody can take more of the committer by dear posts than by cheap ones.
+///
+/// The work of others on the machine must not count. A thread that does not run takes none of its own time, but to read that
+/// time is a system call. So it is read once per batch, and after a post that has taken long by the wall clock. What the posts
+/// between two reads have taken by the wall clock is subtracted: a post is never charged for more than it took.
+struct JudgingTime: Sendable {
+  private let clocks: JudgingClocks
+  /// Both times at the last read of the thread's.
+  private var read = (wall: Duration.zero, thread: Duration.zero)
+  /// The beginning of the present post by the wall clock.
+  private var began = Duration.zero
+
+  init(_ clocks: JudgingClocks) { self.clocks = clocks }
+
+  mutating func batchBegins() {
+    read = (clocks.wall(), clocks.thread())
+    began = read.wall
+  }
+
+  /// Returns the stanzas that take as long as the post that has just been judged; 0 if it took less than
+  /// `Limits.chargedTimeLeast`.
+  mutating func postEnded() -> Int {
+    let now = clocks.wall()
+    let (before, elapsed) = (began - read.wall, now - began)
+    began = now
+    if elapsed < Limits.chargedTimeLeast { return 0 }
+    let thread = clocks.thread()
+    let taken = min(elapsed, thread - read.thread - before)
+    read = (now, thread)
+    return taken < Limits.chargedTimeLeast ? 0 : min(Int(taken / Limits.stanzaTime), Limits.chargedStanzasMax)
+  }
+}
+
+/// The clocks of a `JudgingTime`.
+package struct JudgingClocks: Sendable {
+  /// The wall clock, which never goes back.
+  let wall: @Sendable () -> Duration
+  /// The time for which the calling thread has run.
+  let thread: @Sendable () -> Duration
+
+  static let system = JudgingClocks(wall: { time(CLOCK_MONOTONIC) }, thread: { time(CLOCK_THREAD_CPUTIME_ID) })
+
+  package init(wall: @escaping @Sendable () -> Duration, thread: @escaping @Sendable () -> Duration) {
+    self.wall = wall
+    self.thread = thread
+  }
+
+  private static func time(_ clock: clockid_t) -> Duration {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+}
+
+extension Intent {
+  /// Whether it is the server's own work in the name of its author, who does not choose it, or that of an operator.
+  var isOfServer: Bool {
+    switch self {
+    case .work, .imported, .outbox, .endTyping, .handOver, .refused: true
+    default: false
+    }
+  }
+}
