@@ -1,7 +1,7 @@
 /// The bounds of the core: each with its number, its reason, and what happens at it.
 public enum Limits {
-  /// The presences of contacts elsewhere that are kept in memory, with some hundred bytes each. At the bound the oldest is
-  /// forgotten: a later session asks the other server.
+  /// The presences of contacts elsewhere that are kept in memory, with some hundred bytes each. At the bound the oldest of
+  /// the zone with the most (`DomainZone`) is forgotten: a later session asks the other server.
   public static let remotePresencesMax = 200_000
   /// The times of a sixteenth of all users that were stored and are still kept for readers of an older snapshot: it would
   /// take some thousand people who leave during one read to forget one too early.

@@ -77,6 +77,65 @@ import Testing
     #expect(try known() == [true, false, false, true, true])
   }
 
+  /// Subdomains cost their owner nothing.
+  @Test func atTheBoundTheZoneWithTheMostGivesWay() throws {
+    let book = RemotePresences(bound: 4)
+    let (romeo, verona) = (try BareJID("romeo@localhost"), try BareJID("x@verona.example"))
+    let domains = ["padua.example", "a.flood.example", "b.flood.example", "c.flood.example", "verona.example"]
+    func known() throws -> [Bool] {
+      try domains.map { try !book.presences(of: BareJID("x@\($0)"), toldTo: romeo).isEmpty }
+    }
+    for domain in domains { book.note(try presence("x@\(domain)", "phone"), to: romeo, begins: true) }
+    #expect(try known() == [true, false, true, true, true])
+    // Once another zone has the most, its own oldest record gives way to its newest.
+    book.note(try presence("x@verona.example", "desk"), to: romeo, begins: true)
+    book.note(try presence("x@verona.example", "tablet"), to: romeo, begins: true)
+    #expect(try known() == [true, false, false, true, true])
+    #expect(book.presences(of: verona, toldTo: romeo).map(\.resource) == ["desk", "tablet"])
+  }
+
+  /// The bound is the number of all possible records: one that were counted after its end would drive another out.
+  @Test func whatIsKnownIsWhatWasNotedAndNotForgotten() throws {
+    struct Key: Hashable {
+      let contact: BareJID
+      let viewer: BareJID
+      let resource: String
+    }
+    let domains = ["a.flood.example", "b.flood.example", "verona.example"]
+    let viewers = [try BareJID("romeo@localhost"), try BareJID("macbeth@other.example")]
+    var keys: [Key] = []
+    for domain in domains {
+      for viewer in viewers {
+        for name in ["x", "y"] {
+          for resource in ["phone", "desk"] {
+            keys.append(Key(contact: try BareJID("\(name)@\(domain)"), viewer: viewer, resource: resource))
+          }
+        }
+      }
+    }
+    let book = RemotePresences(bound: keys.count)
+    var expected: Set<Key> = []
+    var generator = Seeded(41)
+    for _ in 0..<2_000 {
+      let key = keys[Int.random(in: 0..<keys.count, using: &generator)]
+      let step = Int.random(in: 0..<20, using: &generator)
+      if step == 0 {
+        let (domain, local) = (key.contact.domain, Bool.random(using: &generator) ? key.viewer.domain : nil)
+        book.forget(domain: domain, toldAt: local)
+        expected = expected.filter { $0.contact.domain != domain || local != nil && $0.viewer.domain != local }
+      } else {
+        let isAvailable = step < 15
+        let shown = try presence(key.contact.description, key.resource, isAvailable ? .online : .offline)
+        book.note(shown, to: key.viewer, begins: true)
+        if isAvailable { expected.insert(key) } else { expected.remove(key) }
+      }
+      let known = keys.filter { key in
+        book.presences(of: key.contact, toldTo: key.viewer).contains { $0.resource == key.resource }
+      }
+      #expect(Set(known) == expected)
+    }
+  }
+
   /// The attributes of a stanza may be as large as its children.
   @Test func aLargePresenceIsNotKept() throws {
     let book = RemotePresences()
