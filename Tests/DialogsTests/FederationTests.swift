@@ -190,7 +190,7 @@ import Testing
   }
 
   @Test func contactsOfAPairAreToldThatTheyAreOffline() async throws {
-    let (stage, _) = try stage()
+    let (stage, service) = try stage()
     let romeo = try await stage.user("romeo")
     let session = try await stage.session(romeo, "orchard")
     for address in ["juliet@capulet.example", "paris@verona.example"] {
@@ -202,8 +202,23 @@ import Testing
     let now = stage.clock.now
     stage.parley.hub.gone(DomainPair(local: "conference.localhost", remote: "capulet.example"), time: now)
     #expect(session.taken() == [])
-    stage.parley.hub.gone(DomainPair(local: "localhost", remote: "capulet.example"), time: now)
+    stage.parley.hub.gone(DomainPair(local: "localhost", remote: "sub.capulet.example"), time: now)
+    #expect(session.taken() == [])
+    let pair = DomainPair(local: "localhost", remote: "capulet.example")
+    stage.parley.hub.gone(pair, time: now)
     #expect(session.taken() == [.presence("juliet@capulet.example/", .offline)])
+    // Once it can be reached again, the presence of its people is requested, and that of nobody else.
+    for domain in ["capulet.example", "verona.example"] { _ = service.heard(by: "localhost", domain) }
+    stage.parley.hub.back(DomainPair(local: "conference.localhost", remote: "capulet.example"))
+    #expect(service.heard(by: "localhost", "capulet.example") == [])
+    stage.parley.hub.back(pair)
+    #expect(service.heard(by: "localhost", "capulet.example") == [.relayed(.direct)])
+    #expect(service.heard(by: "localhost", "verona.example") == [])
+    // The end of the subscription is the end of both.
+    let juliet = try party("juliet@capulet.example", stage)
+    try await stage.parley.post(.subscription(.unsubscribed, to: romeo.address, stanza: nil), by: juliet)
+    #expect(stage.parley.hub.viewers(at: "capulet.example") == [])
+    #expect(stage.parley.hub.viewers(at: "verona.example") == [romeo.id])
   }
 
   // MARK: Rooms

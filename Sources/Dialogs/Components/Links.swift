@@ -79,11 +79,11 @@ extension Hub {
     let home = realms.home(of: realm)
     remotePresences.forget(domain: domain, toldAt: local)
     var batch = LaneBatch()
-    for online in allOnline()
-    where online.contactSnapshot.user.realm == home
-      && local.map({ online.contactSnapshot.user.address.hasDomain($0) }) != false
-    {
-      for address in online.contactSnapshot.remoteSubscriptions where address.hasDomain(domain) {
+    for user in viewers(at: domain) {
+      guard let online = online(user), online.contactSnapshot.user.realm == home,
+        local.map({ online.contactSnapshot.user.address.hasDomain($0) }) != false
+      else { continue }
+      for address in online.contactSnapshot.remoteSubscriptions(at: domain) {
         let gone = Presence(
           from: Party(remote: address, realm: realm), resource: "", availability: .offline, time: time)
         for onlineSession in online.onlineSessions where onlineSession.isAvailable {

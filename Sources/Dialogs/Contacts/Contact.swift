@@ -94,7 +94,9 @@ public final class ContactSnapshot: Sendable {
   /// it.
   public var remoteSubscribers: [BareJID] { own.remoteSubscribers }
   /// Those whose presence this user sees: it is requested from their server, likewise.
-  public var remoteSubscriptions: [BareJID] { own.remoteSubscriptions }
+  public var remoteSubscriptions: [BareJID] { Array(own.remoteSubscriptions.values.joined()) }
+  /// Returns those of one domain.
+  func remoteSubscriptions(at domain: String) -> [BareJID] { own.remoteSubscriptions[domain] ?? [] }
 
   private init(
     user: User, own: ContactTable, shared: [SharedContacts], blockList: BlockList, rosterVersion: Position,

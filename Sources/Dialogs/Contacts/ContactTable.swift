@@ -14,7 +14,8 @@ struct ContactTable: Sendable {
   private(set) var subscriptions: [UserID] = []
   /// The same for contacts who are no local users.
   private(set) var remoteSubscribers: [BareJID] = []
-  private(set) var remoteSubscriptions: [BareJID] = []
+  /// Those whose presence the user sees are listed by domain, so that what concerns one domain costs by its contacts.
+  private(set) var remoteSubscriptions: [String: [BareJID]] = [:]
 
   init(_ contacts: [BareJID: Contact]) {
     merged = contacts
@@ -44,7 +45,7 @@ struct ContactTable: Sendable {
   private mutating func list(_ contact: Contact) {
     guard let peer = contact.peer else {
       if contact.subscription.from { remoteSubscribers.append(contact.address) }
-      if contact.subscription.to { remoteSubscriptions.append(contact.address) }
+      if contact.subscription.to { remoteSubscriptions[contact.address.domain, default: []].append(contact.address) }
       return
     }
     if contact.subscription.from { subscribers.append(peer) }
@@ -54,7 +55,11 @@ struct ContactTable: Sendable {
   private mutating func unlist(_ contact: Contact) {
     guard let peer = contact.peer else {
       if contact.subscription.from { Self.remove(contact.address, from: &remoteSubscribers) }
-      if contact.subscription.to { Self.remove(contact.address, from: &remoteSubscriptions) }
+      if contact.subscription.to {
+        let domain = contact.address.domain
+        Self.remove(contact.address, from: &remoteSubscriptions[domain, default: []])
+        if remoteSubscriptions[domain]?.isEmpty == true { remoteSubscriptions[domain] = nil }
+      }
       return
     }
     if contact.subscription.from { Self.remove(peer, from: &subscribers) }

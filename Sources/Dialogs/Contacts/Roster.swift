@@ -140,7 +140,7 @@ extension Judge {
     let shown = peer.map { change.shared(by: sharing, as: $0) } ?? change
     let entry = try insertOwn(.contact(shown), of: owner, at: position)
     // The snapshot first: sessions that process the entry see the roster after it.
-    tell(.contactSnapshot(owner.id, { $0.applying(change) }))
+    tell(.contactSnapshot(owner.id, item: contact.address) { $0.applying(change) })
     tell(.entry(entry, author: nil))
     try reviewSubscriptions(of: contact.address, with: owner)
   }

@@ -5,11 +5,13 @@ extension Hub {
   /// server: they were shown as offline (`gone`), and the domain can be reached again.
   public func back(_ pair: DomainPair) {
     var batch = LaneBatch()
-    for online in allOnline() where online.contactSnapshot.user.address.domain == pair.local {
-      guard !online.presences.isEmpty else { continue }
-      let contacts = online.contactSnapshot.remoteSubscriptions.filter { $0.domain == pair.remote }
+    for user in viewers(at: pair.remote) {
+      guard let online = online(user), !online.presences.isEmpty else { continue }
+      let snapshot = online.contactSnapshot
+      guard snapshot.user.address.hasDomain(pair.local) else { continue }
       probe(
-        contacts, for: online.contactSnapshot.user.party, contactSnapshot: online.contactSnapshot, into: &batch)
+        snapshot.remoteSubscriptions(at: pair.remote), for: snapshot.user.party, contactSnapshot: snapshot,
+        into: &batch)
     }
     batch.send()
   }

@@ -4,7 +4,8 @@ public import ServerMetrics
 import Synchronization
 
 /// The online users and their sessions. The hub is sharded by user; each shard is a mutex that is never held while
-/// calling out. The only lock that is taken under another is that of `users`, under that of `addresses`.
+/// calling out. The only locks that are taken under another are that of `users`, under that of `addresses`, and that of
+/// `viewers`, under that of `users`.
 ///
 /// The hub decides about recipients, never about state: everything durable has been committed before it comes here.
 ///
@@ -32,6 +33,24 @@ public final class Hub: Sendable {
     let users = Mutex<[UserID: Online]>([:])
     let addresses = Mutex<[BareJID: UserID]>([:])
     let lastSeen = Mutex(LastSeen())
+    /// The users of `users` who see the presence of contacts at a domain elsewhere, by domain. So a domain that goes or
+    /// returns costs by those whom it concerns, not by all who are online. It has at most one entry for each remote
+    /// subscription of an online user (`Limits.contactsMax`), and is changed under the lock of `users` only.
+    let viewers = Mutex<[String: Set<UserID>]>([:])
+
+    /// Notes at which of these domains a user has subscriptions now: none without a snapshot.
+    func note(_ user: UserID, at domains: [String], in snapshot: ContactSnapshot?) {
+      viewers.withLock { viewers in
+        for domain in domains {
+          if snapshot?.own.remoteSubscriptions[domain] != nil {
+            viewers[domain, default: []].insert(user)
+          } else {
+            viewers[domain]?.remove(user)
+            if viewers[domain]?.isEmpty == true { viewers[domain] = nil }
+          }
+        }
+      }
+    }
   }
 
   private let shards: [Shard] = (0..<16).map { _ in Shard() }
@@ -228,12 +247,18 @@ public final class Hub: Sendable {
 
   func allOnline() -> [Online] { shards.flatMap { shard in shard.users.withLock { Array($0.values) } } }
 
+  /// Returns the online users who see the presence of contacts at a domain elsewhere.
+  func viewers(at domain: String) -> [UserID] {
+    shards.flatMap { shard in shard.viewers.withLock { Array($0[domain] ?? []) } }
+  }
+
   // MARK: Registering and unregistering
 
   /// Registers a session. Returns the session that held its resource, if any.
   func register(_ onlineSession: OnlineSession, contactSnapshot: ContactSnapshot?) -> (any LiveSession)? {
     let party = onlineSession.session.party
-    let replaced: (any LiveSession)? = shard(party.id).users.withLock { users in
+    let shard = self.shard(party.id)
+    let replaced: (any LiveSession)? = shard.users.withLock { users in
       if var online = users[party.id] {
         var onlineSession = onlineSession
         func isSame(_ other: OnlineSession) -> Bool {
@@ -259,9 +284,10 @@ public final class Hub: Sendable {
       }
       guard let contactSnapshot else { return nil }
       users[party.id] = Online(contactSnapshot: contactSnapshot, onlineSessions: [onlineSession])
+      shard.note(party.id, at: Array(contactSnapshot.own.remoteSubscriptions.keys), in: contactSnapshot)
       return nil
     }
-    shard(party.address).addresses.withLock { $0[party.address] = party.id }
+    self.shard(party.address).addresses.withLock { $0[party.address] = party.id }
     return replaced
   }
 
@@ -307,8 +333,9 @@ public final class Hub: Sendable {
   /// loss. Does nothing if it is not registered, or its client has reconnected.
   public func unregister(_ session: any LiveSession, time: Timestamp) {
     let party = session.party
+    let shard = self.shard(party.id)
     let gone: (onlineSession: OnlineSession, online: Online, last: Bool, lingered: Bool, time: Timestamp)? =
-      shard(party.id).users.withLock { users in
+      shard.users.withLock { users in
         guard var online = users[party.id] else { return nil }
         var time = time
         var hasLingered = false
@@ -323,12 +350,15 @@ public final class Hub: Sendable {
           return nil
         }
         users[party.id] = online.isEmpty ? nil : online
+        if online.isEmpty {
+          shard.note(party.id, at: Array(online.contactSnapshot.own.remoteSubscriptions.keys), in: nil)
+        }
         return (onlineSession, online, online.isEmpty, hasLingered, time)
       }
     guard let gone else { return }
     if gone.last {
       // Checked under the lock: a registering session sets its address after `users`.
-      shard(party.address).addresses.withLock { addresses in
+      self.shard(party.address).addresses.withLock { addresses in
         if online(party.id) == nil { addresses[party.address] = nil }
       }
     }
@@ -350,10 +380,17 @@ public final class Hub: Sendable {
   // MARK: Contact snapshots
 
   /// Replaces the contact snapshot of an online user.
-  func setContactSnapshot(_ user: UserID, _ make: (ContactSnapshot) -> ContactSnapshot) {
+  ///
+  /// - Parameter item: the roster item that the new snapshot has, has changed or has no longer; `nil` if all are the same.
+  func setContactSnapshot(_ user: UserID, item: BareJID? = nil, _ make: (ContactSnapshot) -> ContactSnapshot) {
     guard let old = contactSnapshot(of: user) else { return }
     let new = make(old)
-    shard(user).users.withLock { $0[user]?.contactSnapshot = new }
+    let shard = self.shard(user)
+    shard.users.withLock { users in
+      guard users[user] != nil else { return }
+      users[user]?.contactSnapshot = new
+      if let item { shard.note(user, at: [item.domain], in: new) }
+    }
   }
 
   // MARK: Closing

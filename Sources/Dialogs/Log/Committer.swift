@@ -206,8 +206,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         isSpread = true
         hub.tellSubscribers(
           .profile(party, profile), from: session, of: party, contactSnapshot: contactSnapshot, into: &lanes)
-      case .contactSnapshot(let user, let change):
-        hub.setContactSnapshot(user, change)
+      case .contactSnapshot(let user, let item, let change):
+        hub.setContactSnapshot(user, item: item, change)
       case .contactGroup(let before, let after, let version): hub.replace(before, by: after, version: version)
       case .contactNamed(let party, let groups, let version):
         hub.rename(party, in: groups, version: version, into: &lanes)
@@ -537,7 +537,8 @@ enum Effect {
   case signal(Signal, SessionID?, Party, SignalTarget)
   /// A changed profile. `contactSnapshot` is its owner's, if they were not online.
   indirect case profile(Party, Profile, by: SessionID?, ContactSnapshot?)
-  case contactSnapshot(UserID, @Sendable (ContactSnapshot) -> ContactSnapshot)
+  /// A change of a user's contacts and settings, if they are online; `item` is the roster item that it sets or removes.
+  case contactSnapshot(UserID, item: BareJID? = nil, @Sendable (ContactSnapshot) -> ContactSnapshot)
   case presence(of: UserID, to: BareJID, available: Bool)
   /// A changed contact group, before and after: `nil` if it was deleted. The version is that of its members' rosters.
   case contactGroup(SharedContacts, SharedContacts?, Position)

@@ -432,7 +432,7 @@ struct Judge {
 
   mutating func tell(_ item: Effect) {
     switch item {
-    case .contactSnapshot(let user, _):
+    case .contactSnapshot(let user, _, _):
       changedSnapshots.insert(user)
       ownerSnapshot = nil
     case .contactGroup, .contactNamed:
