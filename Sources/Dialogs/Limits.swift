@@ -169,6 +169,11 @@ public enum Limits {
   public static let outboxBouncedMax = 500
   /// Rows that one transaction tells their authors of because they wait; the rest follows.
   public static let outboxToldAtOnce = 100
+  /// Pairs of domains whose oldest rows expire that are read at once: finding them looks at all pairs with rows.
+  static let outboxExpiriesAtOnce = 256
+  /// Pairs for which nothing waits any more that are removed together, some milliseconds: one to which messages go one by one is not
+  /// removed and inserted for each of them.
+  static let outboxPairsEmptiedMax = 256
   /// The time after which the author of a message is told that it waits: less is the way itself. It is noticed after this
   /// time, and at most twice as long.
   public static let queuedAfter = Duration.seconds(10)

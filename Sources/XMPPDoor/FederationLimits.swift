@@ -49,6 +49,16 @@ enum FederationLimits {
   /// in that time. It is stored again after a day.
   static let certificateRemembered: Duration = .seconds(30 * 86_400)
   static let certificateNoted: Duration = .seconds(86_400)
+  /// The domains of which that is remembered, some 300 bytes each, of one zone (`DomainZone`) and in all: those with which users here have
+  /// to do, which are also stored, and the others. A busy server exchanges stanzas with a few thousand domains; anybody makes
+  /// subdomains with a wildcard certificate. At a bound the oldest ones of the zone, or of the one with the most of them, are forgotten:
+  /// where dialback is believed at all, it proves these again.
+  static let certificatesKnownMax = 16_384
+  static let certificatesPerKnownZoneMax = 2_048
+  static let certificatesMax = 8_192
+  static let certificatesPerZoneMax = 1_024
+  /// The pairs that one commit removes from the store because they are not remembered any more, some milliseconds; the rest follows.
+  static let certificatesForgottenAtOnce = 256
 
   // Links.
   /// The links of the whole server; a quarter of the limit of open files, if that is less. At the bound those that were idle

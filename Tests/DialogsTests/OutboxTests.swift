@@ -57,6 +57,18 @@ import Testing
     func say(_ text: String, to peer: Party? = nil) async throws -> Entry {
       try #require(try await stage.say(text, from: romeo, to: peer ?? balthasar).entry)
     }
+    /// Lets a stanza wait for a domain. Returns the pair.
+    func fill(_ domain: String, id: String = "d") async throws -> DomainPair {
+      let stanza = RelayedStanza(
+        name: .message(.normal), from: romeo, fromResource: nil, to: try BareJID("hall@\(domain)"), toResource: nil,
+        id: id, extras: [])
+      _ = try await report(.owe(stanza), by: romeo)
+      return DomainPair(local: "localhost", remote: domain)
+    }
+    /// What is stored of pairs.
+    func states() async throws -> [DomainPairState] {
+      try await stage.parley.read { try $0.records(DomainPairState.self) }
+    }
     func wait(_ seconds: Int64) { stage.clock.set(stage.clock.now.milliseconds + seconds * 1_000) }
     func state(of entry: Entry) async throws -> MessageState? {
       try await stage.parley.read { try $0.entry(entry.position, in: entry.dialog)?.state }
@@ -406,6 +418,10 @@ import Testing
   @Test func attemptsAreRemembered() async throws {
     let cast = try await Cast()
     let next = Timestamp(milliseconds: 5)
+    // Of a domain for which nothing waits, nothing is remembered.
+    _ = try await cast.report(.attempted(cast.mantua, failures: 1, next: next, reason: "no answer"))
+    #expect(try await cast.states() == [])
+    try await cast.say("a")
     _ = try await cast.report(.attempted(cast.mantua, failures: 2, next: next, reason: "no answer"))
     _ = try await cast.report(.verified(cast.mantua))
     let found = try await cast.stage.parley.read { try $0.state(of: cast.mantua) }
@@ -415,6 +431,69 @@ import Testing
     #expect(found?.verifiedAt != nil)
     _ = try await cast.report(.attempted(cast.mantua, failures: 0, next: nil, reason: nil))
     #expect(try await cast.stage.parley.read { try $0.state(of: cast.mantua) }?.failures == 0)
+  }
+
+  /// Anybody makes any number of domains: a pair is removed some time after its last row, unless its certificate is remembered.
+  @Test func pairsForWhichNothingWaitsAreRemoved() async throws {
+    let cast = try await Cast()
+    _ = try await cast.report(.verified(cast.mantua))
+    for number in 0..<Limits.outboxPairsEmptiedMax - 1 {
+      let pair = try await cast.fill("a\(number).example")
+      _ = try await cast.report(.taken(pair, through: .end))
+    }
+    // One that is emptied again and again is neither removed nor inserted.
+    for text in ["a", "b"] {
+      let pair = try await cast.fill("a0.example", id: text)
+      _ = try await cast.report(.taken(pair, through: .end))
+    }
+    #expect(try await cast.states().count == Limits.outboxPairsEmptiedMax)
+    let waiting = try await cast.fill("a1.example", id: "c")
+    try await cast.say("a")
+    // A batch that fails removes nothing, and leaves all of them to the next one.
+    cast.stage.store.failNext(1)
+    await #expect(throws: Problem.self) { _ = try await cast.report(.taken(cast.mantua, through: .end)) }
+    #expect(try await cast.states().count == Limits.outboxPairsEmptiedMax)
+    _ = try await cast.report(.taken(cast.mantua, through: .end))
+    let left = try await cast.states()
+    #expect(Set(left.map(\.pair)) == [cast.mantua, waiting])
+    // It comes back as it was.
+    try await cast.say("b")
+    #expect(try await cast.waiting().map(\.summary) == ["b"])
+    let stored = try await cast.stage.parley.read { try $0.state(of: cast.mantua) }
+    #expect(stored?.verifiedAt != nil)
+  }
+
+  @Test func whatIsKnownOfCertificatesIsRemoved() async throws {
+    let cast = try await Cast()
+    try await cast.say("a")
+    for pair in [cast.mantua, cast.padua] { _ = try await cast.report(.verified(pair)) }
+    // What was found since is kept.
+    let now = cast.stage.clock.now
+    _ = try await cast.report(.unverified([cast.mantua, cast.padua], before: now))
+    let kept = try await cast.states()
+    #expect(kept.count == 2 && kept.allSatisfy { $0.verifiedAt != nil })
+    _ = try await cast.report(.unverified([cast.mantua, cast.padua], before: now + .milliseconds(1)))
+    let states = try await cast.states()
+    #expect(states.map(\.pair) == [cast.mantua])
+    #expect(states.first?.verifiedAt == nil)
+    #expect(try await cast.waiting().map(\.summary) == ["a"])
+  }
+
+  @Test func theLedgerHasThePairsWithRows() {
+    let pair = DomainPair(local: "localhost", remote: "mantua.example")
+    let other = DomainPair(local: "localhost", remote: "padua.example")
+    let ledger = OutboxLedger(
+      [DomainPairState(id: 1, pair), DomainPairState(id: 2, other)],
+      [OutboxTotal(pair: 1, author: UserID(1), rows: 2, expiresAt: Timestamp(milliseconds: 0))], head: .zero)
+    #expect(ledger.pairs.mapValues(\.rows) == [pair: 2])
+  }
+
+  @Test func rowsOfManyPairsExpire() async throws {
+    let cast = try await Cast()
+    for number in 0...Limits.outboxExpiriesAtOnce { _ = try await cast.fill("a\(number).example") }
+    cast.wait(3_600)
+    #expect(await OutboxExpiry(cast.stage.parley).expire() == Limits.federationGiveUp)
+    #expect(try await cast.stage.parley.read { try $0.outboxTotals() } == [])
   }
 
   @Test func localUsersHaveNoOutbox() async throws {

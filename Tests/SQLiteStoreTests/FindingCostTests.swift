@@ -46,6 +46,14 @@ import Testing
     }
   }
 
+  /// The pairs for which nothing waits, of which there may be many, cost nothing.
+  @Test func expiriesLookAtPairsWithRows() throws {
+    let plan = try plan(.nextOutboxExpiries)
+    #expect(plan.contains { $0.hasPrefix("SEARCH outbox USING PRIMARY KEY (pair>?)") }, "\(plan)")
+    #expect(plan.contains { $0.hasPrefix("SEARCH o USING PRIMARY KEY (pair=? AND position=?)") }, "\(plan)")
+    #expect(!plan.contains { $0.hasPrefix("SCAN o") || $0.hasPrefix("SCAN d") }, "\(plan)")
+  }
+
   /// The query reads in the order of the index, from the end of the previous page.
   @Test func mediaOfADialogAreARangeOfTheirIndex() throws {
     for query in [Query.media, .mediaHeads] {

@@ -48,26 +48,23 @@ public struct OutboxRow: Sendable {
   }
 }
 
-/// The state of a pair of domains, which survives a restart.
+/// The state of a pair of domains for which rows wait, which survives a restart.
 public struct OutboxPair: Hashable, Sendable {
   public let pair: DomainPair
   /// The number of rows that wait.
   public var rows: Int
-  /// The time at which the oldest of them expires; `nil` if there are none.
-  public var expiresAt: Timestamp?
+  /// The time at which the oldest of them expires.
+  public var expiresAt: Timestamp
   /// The number of attempts to connect that have failed since the last one that succeeded.
   public var failures: Int
   /// The time of the next attempt; `nil` if none is due.
   public var nextAttemptAt: Timestamp?
   /// The reason of the last failure, for operators; `nil` after a success.
   public var reason: String?
-  /// The time at which a certificate of the domain was last found valid: for some time after it, a weaker proof of
-  /// identity is refused.
-  public var verifiedAt: Timestamp?
 
   public init(
-    pair: DomainPair, rows: Int = 0, expiresAt: Timestamp? = nil, failures: Int = 0, nextAttemptAt: Timestamp? = nil,
-    reason: String? = nil, verifiedAt: Timestamp? = nil
+    pair: DomainPair, rows: Int, expiresAt: Timestamp, failures: Int = 0, nextAttemptAt: Timestamp? = nil,
+    reason: String? = nil
   ) {
     self.pair = pair
     self.rows = rows
@@ -75,7 +72,6 @@ public struct OutboxPair: Hashable, Sendable {
     self.failures = failures
     self.nextAttemptAt = nextAttemptAt
     self.reason = reason
-    self.verifiedAt = verifiedAt
   }
 }
 
@@ -91,15 +87,18 @@ public enum OutboxIntent: Sendable {
   case taken(DomainPair, through: Position)
   /// Gives up the rows at these positions, and tells their authors. Other rows stay.
   case bounce(DomainPair, positions: ClosedRange<Position>, FederationFailure)
-  /// Records an attempt to connect: a failed one, or one that succeeded (`failures` is 0).
+  /// Records an attempt to connect: a failed one, if rows wait, or one that succeeded (`failures` is 0).
   case attempted(DomainPair, failures: Int, next: Timestamp?, reason: String?)
   /// Records that a certificate of the domain was found valid.
   case verified(DomainPair)
+  /// Removes what is known of the certificates of pairs' domains, unless one was found valid at `before` or later: another thread may
+  /// have reported that meanwhile. Also removes the pairs of which nothing is known any more and for which nothing waits.
+  case unverified([DomainPair], before: Timestamp)
   /// Records that the server of `from` could not deliver a message: the author is told as for `bounce`. `message` is the
   /// id that the message was sent with. An unknown id, or one of a message to somebody else, is ignored.
   case failed(message: String, to: BareJID, FederationFailure)
-  /// Gives up the rows whose time is over.
-  case expire
+  /// Gives up the rows of a pair whose time is over.
+  case expire(DomainPair)
 }
 
 /// The reason why something did not reach a user elsewhere: a stanza error without its XML (RFC 6120 8.3).

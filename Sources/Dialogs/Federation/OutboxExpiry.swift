@@ -12,12 +12,16 @@ public struct OutboxExpiry: Sendable {
   /// Gives up the rows whose time is over, a bounded number in each transaction. Returns how long to wait.
   func expire() async -> Duration {
     do throws(Problem) {
-      while let next = try await parley.read({ try $0.nextOutboxExpiry()?.at }) {
-        let wait = Duration.milliseconds(next.milliseconds - parley.clock.now.milliseconds)
-        if wait > .zero { return min(wait, parley.options.giveUp) }
-        try await parley.post(.outbox(.expire), by: Parley.nobody)
+      while true {
+        // The committer, for which everybody waits, does not look for them.
+        let next = try await parley.read { try $0.nextOutboxExpiries(limit: Limits.outboxExpiriesAtOnce) }
+        if next.isEmpty { return parley.options.giveUp }
+        for (pair, time) in next {
+          let wait = Duration.milliseconds(time.milliseconds - parley.clock.now.milliseconds)
+          if wait > .zero { return min(wait, parley.options.giveUp) }
+          try await parley.post(.outbox(.expire(pair)), by: Parley.nobody)
+        }
       }
-      return parley.options.giveUp
     } catch {
       return Limits.scheduleRetry
     }

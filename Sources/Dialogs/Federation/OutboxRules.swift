@@ -68,7 +68,17 @@ extension Judge {
       let rest = (outbox?.authors[author] ?? 0) - 1
       outbox?.authors[author] = rest > 0 ? rest : nil
     }
+    if outbox?.pairs[pair]?.rows == 0 { emptiedPairs.insert(pair) }
   }
+
+  /// Removes the pairs for which nothing waits any more, if there are many. The caller empties `emptiedPairs` once the batch is
+  /// committed: one that fails has removed nothing.
+  mutating func forgetEmptiedPairs() throws {
+    guard hasEmptiedMany else { return }
+    for pair in emptiedPairs { try forget(pair) }
+  }
+
+  var hasEmptiedMany: Bool { emptiedPairs.count >= Limits.outboxPairsEmptiedMax }
 
   // MARK: Reports of links
 
@@ -91,25 +101,34 @@ extension Judge {
         tell(.later(Post(author: post.author, intent: .outbox(rest), completion: .none)))
       }
     case .attempted(let pair, let failures, let next, let reason):
+      // If nothing waits, nothing is shown, or tried again.
+      if failures > 0, try (ledger().pairs[pair]?.rows ?? 0) == 0 { break }
       try change(pair) {
         $0.failures = failures
         $0.nextAttemptAt = next
         $0.reason = reason
       }
     case .verified(let pair):
-      let now = time
-      try change(pair) { $0.verifiedAt = now }
+      var state = try writer.state(of: pair) ?? writer.put(DomainPairState(pair))
+      state.verifiedAt = time
+      try writer.replace(state)
+    case .unverified(let pairs, let start):
+      for pair in pairs {
+        try change(pair) { state in
+          if let time = state.verifiedAt, time < start { state.verifiedAt = nil }
+        }
+        try forget(pair)
+      }
     case .failed(let id, let to, let failure):
       var receipt = Receipt(position: head)
       receipt.isRepeat = try !fail(id, from: post.author, to: to, failure)
       receipt.position = head
       return settle(post, receipt)
-    case .expire:
-      guard let next = try writer.nextOutboxExpiry(), next.at <= time else { break }
-      let rows = try writer.outbox(of: next.pair, after: .zero, limit: Limits.outboxBouncedMax)
+    case .expire(let pair):
+      let rows = try writer.outbox(of: pair, after: .zero, limit: Limits.outboxBouncedMax)
       // Later rows expire later. A row whose entry is gone has nobody to be told.
       let last = rows.last { $0.expiresAt <= time }?.position ?? rows.first?.position.previous ?? head
-      _ = try bounce(.zero...last, of: next.pair, .timedOut(next.pair.remote))
+      _ = try bounce(.zero...last, of: pair, .timedOut(pair.remote))
     }
     settle(post)
   }
@@ -179,27 +198,42 @@ extension Judge {
 
   mutating func ledger() throws -> OutboxLedger {
     if let outbox { return outbox }
-    let loaded = OutboxLedger(try writer.records(DomainPairState.self), try writer.outboxTotals(), head: head)
+    let totals = try writer.outboxTotals()
+    var states: [DomainPairState] = []
+    for number in Set(totals.map(\.pair)) {
+      if let state = try writer.record(DomainPairState.self, .equal(.id, number)) { states.append(state) }
+    }
+    let loaded = OutboxLedger(states, totals, head: head)
     outbox = loaded
     return loaded
   }
 
   private mutating func number(of pair: DomainPair) throws -> Int64 {
     if let known = try ledger().pairs[pair]?.number { return known }
-    let number = try writer.put(DomainPairState(pair)).id
+    let number = try (writer.state(of: pair) ?? writer.put(DomainPairState(pair))).id
     outbox?.pairs[pair] = OutboxLedger.Waiting(number: number, rows: 0)
     return number
   }
 
-  private mutating func change(_ pair: DomainPair, _ change: (inout DomainPairState) -> Void) throws {
-    var state = try writer.state(of: pair) ?? DomainPairState(id: try number(of: pair), pair)
+  /// Changes what is known of a pair, if anything is.
+  private func change(_ pair: DomainPair, _ change: (inout DomainPairState) -> Void) throws {
+    guard var state = try writer.state(of: pair) else { return }
     change(&state)
     try writer.replace(state)
+  }
+
+  /// Removes a pair for which nothing waits from memory, and from the store unless a certificate of its domain is remembered.
+  private mutating func forget(_ pair: DomainPair) throws {
+    guard try (ledger().pairs[pair]?.rows ?? 0) == 0 else { return }
+    outbox?.pairs[pair] = nil
+    try writer.remove(
+      DomainPairState.self, .equal(.local, pair.local), .equal(.remote, pair.remote),
+      .equal(.verifiedAt, Timestamp?.none))
   }
 }
 
 /// The number of rows that wait, in memory: counting them for each message would read them all. It is read from the
-/// store when it is first needed, and again after a failed batch.
+/// store when it is first needed, and again after a failed batch. It has the pairs with rows, and those that were just emptied.
 struct OutboxLedger {
   struct Waiting {
     let number: Int64
@@ -226,8 +260,8 @@ struct OutboxLedger {
       authors[total.author, default: 0] += total.rows
     }
     for state in states {
-      let count = rows[state.id] ?? 0
-      pairs[state.pair] = Waiting(number: state.id, rows: count, toldThrough: count > 0 ? head : .zero)
+      guard let count = rows[state.id] else { continue }
+      pairs[state.pair] = Waiting(number: state.id, rows: count, toldThrough: head)
     }
   }
 }

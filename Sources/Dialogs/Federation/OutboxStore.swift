@@ -7,8 +7,9 @@ public protocol OutboxReader {
   /// Returns how many rows each author has for each pair, by `DomainPairState.id`, and when the first of them expires.
   /// It reads all rows.
   func outboxTotals() throws -> [OutboxTotal]
-  /// Returns the pair whose oldest row expires first, and that time; `nil` if there are no rows.
-  func nextOutboxExpiry() throws -> (pair: DomainPair, at: Timestamp)?
+  /// Returns the pairs whose oldest rows expire first, and these times, ascending. It looks at one row of each pair that has some, and
+  /// at no other pairs.
+  func nextOutboxExpiries(limit: Int) throws -> [(pair: DomainPair, at: Timestamp)]
 }
 
 /// Changes the rows of the outbox.
@@ -34,13 +35,17 @@ public struct OutboxTotal: Hashable, Sendable {
   }
 }
 
-/// A pair of domains with its number, by which rows name it, and with what is known of the attempts to connect.
+/// A pair of domains with its number, by which rows name it, and with what is known of the attempts to connect. There is one while rows
+/// wait, a certificate of the domain is remembered, or the pair has just been emptied (`Limits.outboxPairsEmptiedMax`): anybody makes
+/// any number of domains. Only rows of the outbox name it, so that its number may be given again.
 public struct DomainPairState: Hashable, Sendable {
   public var id: Int64
   public let pair: DomainPair
   public var failures = 0
   public var nextAttemptAt: Timestamp?
   public var reason: String?
+  /// The time at which a certificate of the domain was last found valid, to a day: for some time after it, a weaker proof
+  /// of identity is refused.
   public var verifiedAt: Timestamp?
 
   public init(id: Int64 = 0, _ pair: DomainPair) {
@@ -76,22 +81,26 @@ extension DomainPairState: Record {
 }
 
 extension RecordReader {
-  /// Returns what is known of a pair; `nil` if nothing ever was to be sent.
+  /// Returns what is known of a pair; `nil` if nothing is.
   public func state(of pair: DomainPair) throws -> DomainPairState? {
     try record(DomainPairState.self, .equal(.local, pair.local), .equal(.remote, pair.remote))
   }
 }
 
 extension StoreReader {
-  /// Returns all pairs that ever had rows, by their domains, with the number of rows that wait. It reads all rows.
+  /// Returns the pairs for which rows wait, by their domains, with the number of rows. It reads all rows, and no other pairs.
   public func outboxPairs() throws -> [OutboxPair] {
-    let totals = Dictionary(grouping: try outboxTotals(), by: \.pair)
-    return try records(DomainPairState.self).map { state in
-      let waiting = totals[state.id] ?? []
-      return OutboxPair(
-        pair: state.pair, rows: waiting.reduce(0) { $0 + $1.rows }, expiresAt: waiting.map(\.expiresAt).min(),
-        failures: state.failures, nextAttemptAt: state.nextAttemptAt, reason: state.reason,
-        verifiedAt: state.verifiedAt)
-    }.sorted { ($0.pair.remote, $0.pair.local) < ($1.pair.remote, $1.pair.local) }
+    var pairs: [Int64: OutboxPair] = [:]
+    for total in try outboxTotals() {
+      if let known = pairs[total.pair] {
+        pairs[total.pair]?.rows += total.rows
+        pairs[total.pair]?.expiresAt = min(known.expiresAt, total.expiresAt)
+      } else if let state = try record(DomainPairState.self, .equal(.id, total.pair)) {
+        pairs[total.pair] = OutboxPair(
+          pair: state.pair, rows: total.rows, expiresAt: total.expiresAt, failures: state.failures,
+          nextAttemptAt: state.nextAttemptAt, reason: state.reason)
+      }
+    }
+    return pairs.values.sorted { ($0.pair.remote, $0.pair.local) < ($1.pair.remote, $1.pair.local) }
   }
 }

@@ -70,6 +70,8 @@ struct Judge {
   var ownerSnapshot: ContactSnapshot?
   /// The numbers of rows in the outbox; `nil` until they are needed.
   var outbox: OutboxLedger?
+  /// Pairs for which nothing waits any more (`Limits.outboxPairsEmptiedMax`).
+  var emptiedPairs: Set<DomainPair> = []
   /// The sessions that came online in this batch: the hub registers them after it.
   private var arriving: [OnlineSession] = []
   /// Whether several bookmarks are changing: the list is announced after all of them.
@@ -172,6 +174,7 @@ struct Judge {
 
   mutating func finish() throws {
     try writeDialogs()
+    try forgetEmptiedPairs()
     for (stream, number) in handled { try writer.setHandled(stream, number, at: time) }
     handled.removeAll(keepingCapacity: true)
     if head > written {
@@ -234,6 +237,7 @@ struct Judge {
     if requestBytes.count > Limits.cachedUsersMax { requestBytes = [:] }
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
+    if hasEmptiedMany { emptiedPairs = [] }
     rooms.settled()
     nodePeople.settled()
     for (budget, stanzas) in charges { budget.owe(stanzas: stanzas, now: now) }

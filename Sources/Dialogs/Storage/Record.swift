@@ -38,7 +38,7 @@ public protocol Record: Sendable {
   /// The fields that identify a record of this kind, in the order in which records are listed.
   static var key: [Field] { get }
   /// Whether the key is one number, the first field, that the store assigns to a record that has 0. The store never
-  /// assigns a number twice.
+  /// assigns a number twice, unless the type says that it may.
   static var isNumbered: Bool { get }
   /// The values, in the order of `Field.allCases`.
   var fields: [FieldValue] { get }

@@ -76,7 +76,7 @@ struct Scrape: Sendable {
         (
           head: try reader.head().position.number, pushes: try reader.usersOwedPushes(), hooks: try reader.hooks(),
           failures: try reader.hooks().reduce(0) { $0 + (try reader.hookFailureCount(of: $1.id)) },
-          outbox: isFederating ? try reader.outboxPairs() : []
+          outbox: isFederating ? try reader.outboxTotals() : []
         )
       }
       func age(_ time: Timestamp?) -> Double {
@@ -94,7 +94,7 @@ struct Scrape: Sendable {
       readings.set(metrics.webhookFailing, age(failing.compactMap(\.progress.failingSince).min()))
       readings.set(metrics.outboxRows, found.outbox.reduce(0) { $0 + $1.rows })
       let giveUp = parley.options.giveUp
-      readings.set(metrics.outboxOldest, age(found.outbox.compactMap(\.expiresAt).min().map { $0 + (.zero - giveUp) }))
+      readings.set(metrics.outboxOldest, age(found.outbox.map(\.expiresAt).min().map { $0 + (.zero - giveUp) }))
     } catch {
       // What the store would have told is missing, which alerts can ask for (`absent`).
     }

@@ -23,9 +23,9 @@ extension Reader {
     }
   }
 
-  func nextOutboxExpiry() throws -> (pair: DomainPair, at: Timestamp)? {
-    try connection(.nextOutboxExpiry).first { row in
-      (DomainPair(local: row.text(0), remote: row.text(1)), Timestamp(milliseconds: row.int(2)))
+  func nextOutboxExpiries(limit: Int) throws -> [(pair: DomainPair, at: Timestamp)] {
+    try connection(.nextOutboxExpiries, bound(limit)).all { row in
+      (pair: DomainPair(local: row.text(0), remote: row.text(1)), at: Timestamp(milliseconds: row.int(2)))
     }
   }
 
@@ -41,6 +41,12 @@ extension Writer {
 
   func removeOutbox(_ positions: ClosedRange<Position>, pair: Int64) throws -> [UserID] {
     try connection(.removeOutbox, pair, positions.lowerBound, positions.upperBound).all { UserID($0.int(0)) }
+  }
+
+  /// Removes the messages of a deleted user, and the pairs of which nothing is left to know.
+  func eraseOutbox(of user: UserID) throws {
+    let pairs = try connection(.deleteOutboxOfUser, user).all { $0.int(0) }
+    for pair in Set(pairs) { try connection(.deleteEmptyPair, pair).run() }
   }
 }
 
@@ -138,17 +144,25 @@ extension Query {
     """)
   fileprivate static let outboxTotals = Query(
     "SELECT pair, author, count(*), min(expires) FROM outbox GROUP BY pair, author")
-  /// The first row of each pair is the oldest: it reads one row of each.
-  fileprivate static let nextOutboxExpiry = Query(
+  /// The first row of each pair is the oldest: it reads one row of each pair that has some, stepping from pair to pair by the key.
+  static let nextOutboxExpiries = Query(
     """
-    SELECT d.local, d.remote, o.expires FROM domain_pairs d CROSS JOIN outbox o
-    ON o.pair = d.id AND o.position = (SELECT min(position) FROM outbox WHERE pair = d.id)
-    ORDER BY o.expires LIMIT 1
+    WITH RECURSIVE waiting (pair) AS (
+      SELECT min(pair) FROM outbox
+      UNION ALL
+      SELECT (SELECT min(pair) FROM outbox WHERE pair > waiting.pair) FROM waiting WHERE waiting.pair IS NOT NULL)
+    SELECT d.local, d.remote, o.expires FROM waiting w
+    CROSS JOIN outbox o ON o.pair = w.pair AND o.position = (SELECT min(position) FROM outbox WHERE pair = w.pair)
+    CROSS JOIN domain_pairs d ON d.id = o.pair
+    ORDER BY o.expires LIMIT ?1
     """)
   fileprivate static let insertOutbox = Query(
     "INSERT INTO outbox (pair, position, author, expires, stanza) VALUES (?1, ?2, ?3, ?4, ?5)")
   fileprivate static let removeOutbox = Query(
     "DELETE FROM outbox WHERE pair = ?1 AND position >= ?2 AND position <= ?3 RETURNING author")
   /// The messages of a deleted user; the ends of their subscriptions are still sent.
-  static let deleteOutboxOfUser = Query("DELETE FROM outbox WHERE author = ?1 AND stanza IS NULL")
+  fileprivate static let deleteOutboxOfUser = Query(
+    "DELETE FROM outbox WHERE author = ?1 AND stanza IS NULL RETURNING pair")
+  fileprivate static let deleteEmptyPair = Query(
+    "DELETE FROM domain_pairs WHERE id = ?1 AND verified IS NULL AND NOT EXISTS (SELECT 1 FROM outbox WHERE pair = ?1)")
 }

@@ -132,12 +132,13 @@ extension Writer {
       Query.deleteContacts, .deleteBlocks, .deleteSuspended, .deleteStanzas, .forgetLastLogin, .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared,
-      .deleteScheduledOfUser, .deleteOutboxOfUser,
+      .deleteScheduledOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {
       try connection(query, user).run()
     }
+    try eraseOutbox(of: user)
   }
 }
 

@@ -1,4 +1,5 @@
 import Basics
+import Dialogs
 import Synchronization
 
 /// The current rules for domains elsewhere, shared by links and streams. It also knows which domains had a valid
@@ -7,14 +8,22 @@ import Synchronization
 final class DomainPolicy: Sendable {
   private struct State {
     var rules: DomainRules
-    var verifiedAt: [String: Timestamp] = [:]
+    /// The domains with which users here have to do; these are also stored.
+    var known = CertifiedDomains(
+      max: FederationLimits.certificatesKnownMax, ofZoneMax: FederationLimits.certificatesPerKnownZoneMax)
+    var others = CertifiedDomains(
+      max: FederationLimits.certificatesMax, ofZoneMax: FederationLimits.certificatesPerZoneMax)
+    /// The time from which on those are looked for that are too old to matter.
+    var nextSweep: Timestamp
+
+    func certifiedAt(_ domain: String) -> Timestamp? { known.time(of: domain) ?? others.time(of: domain) }
   }
   private let state: Mutex<State>
   private let verification: FederationOptions.Verification
   private let clock: any Clock
 
   init(_ options: FederationOptions, clock: any Clock) {
-    state = Mutex(State(rules: options.rules))
+    state = Mutex(State(rules: options.rules, nextSweep: clock.now + FederationLimits.certificateNoted))
     verification = options.verification
     self.clock = clock
   }
@@ -25,7 +34,7 @@ final class DomainPolicy: Sendable {
   func believesDialback(of domain: String) -> Bool {
     let now = clock.now
     return state.withLock { state in
-      if let verified = state.verifiedAt[domain], now < verified + FederationLimits.certificateRemembered {
+      if let verified = state.certifiedAt(domain), now < verified + FederationLimits.certificateRemembered {
         return false
       }
       return verification == .dialback || state.rules.admitsUnverified(domain)
@@ -34,12 +43,33 @@ final class DomainPolicy: Sendable {
 
   func change(_ body: (inout DomainRules) -> Void) { state.withLock { body(&$0.rules) } }
 
-  /// Notes that a certificate of a domain was found valid. Returns whether that is news worth storing.
-  func verified(_ domain: String, at time: Timestamp) -> Bool {
+  /// Returns the time at which a certificate of a domain was last found valid, to a day; `nil` if that is not remembered.
+  func certifiedAt(_ domain: String) -> Timestamp? { state.withLock { $0.certifiedAt(domain) } }
+
+  /// Notes that a certificate of a pair's domain elsewhere was found valid. Returns whether that is to be stored, and the pairs whose
+  /// stored proofs are to be removed.
+  ///
+  /// - Parameter isKnown: Whether users here have to do with the domain. It stays known while its certificate is remembered, also over
+  ///   a restart.
+  func verified(_ pair: DomainPair, at time: Timestamp, isKnown: Bool) -> (isNews: Bool, dropped: [DomainPair]) {
     state.withLock { state in
-      let isKnown = state.verifiedAt[domain].map { time < $0 + FederationLimits.certificateNoted } ?? false
-      if !isKnown { state.verifiedAt[domain] = time }
-      return !isKnown
+      let last = state.known.time(of: pair.remote)
+      guard isKnown || last != nil else {
+        state.others.note(pair, at: time)
+        return (false, [])
+      }
+      if let last, time < last + FederationLimits.certificateNoted { return (false, []) }
+      state.others.remove(pair.remote)
+      var dropped = state.known.note(pair, at: time)
+      if time >= state.nextSweep {
+        let start = time + (.zero - FederationLimits.certificateRemembered)
+        let most = FederationLimits.certificatesForgottenAtOnce
+        state.others.removeAll(before: start, atMost: .max)
+        let old = state.known.removeAll(before: start, atMost: most)
+        if old.count < most { state.nextSweep = time + FederationLimits.certificateNoted }
+        dropped += old
+      }
+      return (true, dropped)
     }
   }
 }

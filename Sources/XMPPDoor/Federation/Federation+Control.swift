@@ -41,7 +41,7 @@ extension Federation: FederationControl {
         FederationLinkStatus(
           local: link.pair.local, remote: link.pair.remote, state: life.state, streams: streams,
           waiting: known?.rows ?? 0,
-          waitingSince: known?.expiresAt.map { $0 + .seconds(-options.giveUpSeconds) }, failures: life.failures,
+          waitingSince: known.map { $0.expiresAt + .seconds(-options.giveUpSeconds) }, failures: life.failures,
           reason: life.reason, next: life.next))
     }
     return all
@@ -53,7 +53,7 @@ extension Federation: FederationControl {
     let links = await links().filter { $0.remote == domain }
     return FederationDomainStatus(
       domain: domain, isAllowed: refusal(of: domain, from: "") == nil,
-      verifiedAt: known.compactMap(\.verifiedAt).max(), verified: links.flatMap(\.streams).first?.verified,
+      verifiedAt: policy.certifiedAt(domain), verified: links.flatMap(\.streams).first?.verified,
       refusal: links.compactMap(\.reason).first ?? servers.lastRefusal(of: domain) ?? known.compactMap(\.reason).first)
   }
 

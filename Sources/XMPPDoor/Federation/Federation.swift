@@ -106,14 +106,43 @@ public final class Federation: FederationService, FederationStreamOwner {
     if !options.blocklists.isEmpty { run { [blocklists] in await blocklists.run() } }
     if options.forwardsReports { run { [timer = reportForwarding.timer] in await timer.run() } }
     let now = door.parley.clock.now
-    let (pairs, head) = try await door.parley.read { (try $0.outboxPairs(), try $0.head().position) }
+    let (stored, pairs, head) = try await door.parley.read { reader in
+      (try reader.records(DomainPairState.self), try reader.outboxPairs(), try reader.head().position)
+    }
+    let useless = restore(stored, waiting: Set(pairs.map(\.pair)), at: now)
+    if !useless.isEmpty { run { [parley = door.parley] in await Self.forget(useless, before: now, parley) } }
     for known in pairs {
-      if let time = known.verifiedAt { _ = policy.verified(known.pair.remote, at: time) }
-      if known.rows == 0 { continue }
       let wait = known.nextAttemptAt.map { $0.milliseconds - now.milliseconds } ?? 0
       guard let link = link(of: known.pair, failures: known.failures) else { continue }
       link.run { $0.owe(through: head) }
       link.mounted.loop.scheduleTask(in: .milliseconds(max(0, wait))) { link.driver.handle(.owed) }
+    }
+  }
+
+  /// Takes over what is stored of domains' certificates. Returns the pairs of which nothing need be stored, or not that.
+  private func restore(_ stored: [DomainPairState], waiting: Set<DomainPair>, at now: Timestamp) -> [DomainPair] {
+    var useless: [DomainPair] = []
+    for state in stored {
+      if let time = state.verifiedAt, now < time + FederationLimits.certificateRemembered {
+        useless += policy.verified(state.pair, at: time, isKnown: true).dropped
+      } else if state.verifiedAt != nil || !waiting.contains(state.pair) {
+        useless.append(state.pair)
+      }
+    }
+    return useless
+  }
+
+  /// Removes from the store what is known of pairs' certificates, and the pairs for which nothing waits, a bounded number in each commit.
+  private static func forget(_ pairs: [DomainPair], before now: Timestamp, _ parley: Parley) async {
+    let most = FederationLimits.certificatesForgottenAtOnce
+    for start in stride(from: 0, to: pairs.count, by: most) {
+      let some = Array(pairs[start..<min(pairs.count, start + most)])
+      do throws(Problem) {
+        try await parley.post(.outbox(.unverified(some, before: now)), by: Parley.nobody)
+      } catch {
+        // They are found again at the next start.
+        return
+      }
     }
   }
 

@@ -97,8 +97,10 @@ public struct FederationDomainStatus: Codable, Hashable, Sendable {
   public let domain: String
   /// Whether the rules admit it.
   public let isAllowed: Bool
-  /// The time at which a stream was last verified, and the way; nil if never.
+  /// The time at which a certificate of the domain was last found valid, to a day; nil if that is not remembered
+  /// (`FederationLimits.certificatesMax`).
   public let verifiedAt: Timestamp?
+  /// The way in which a stream of it is verified; nil if there is none.
   public let verified: String?
   /// The reason why the last stream of the domain was refused here or there; nil if none was.
   public let refusal: String?

@@ -30,6 +30,8 @@ final class LinkDriver {
   /// The posts and requests of the users behind the link.
   private(set) var work: LinkWork?
   private var isPaused = false
+  /// Whether a stream has shown a valid certificate of the domain before users here had to do with it: it is stored when they write.
+  private var hasUnstoredCertificate = false
   /// The time since when a stream is being opened.
   private var openingSince: NIODeadline?
   /// One of the rows that were written and not taken, with the time of its commit.
@@ -71,6 +73,7 @@ final class LinkDriver {
       if case .entry(let entry) = row.item { RemoteCalls.ended(entry, by: link) }
       owe(through: row.position)
       handle(.owed)
+      if hasUnstoredCertificate { noteCertificate(isKnown: true) }
       if stream != nil, cursor.arrived(row.position, lags: lags) { write(row) }
     case .signal(let signal, _):
       switch signal {
@@ -248,7 +251,7 @@ final class LinkDriver {
     heardAt = .now()
     guard !streams.contains(where: { $0 === handle }) else { return }
     streams.append(handle)
-    if isCertified, link.federation.policy.verified(pair.remote, at: parley.clock.now) { post(.verified(pair)) }
+    if isCertified { noteCertificate(isKnown: machine.hasRows || parley.isKnown(domain: pair.remote)) }
     // One on another loop was opened by the other server, so it can do without what is written here.
     guard mayWrite, handle.loop.inEventLoop, let opened = handle.stream else { return self.handle(.theirs) }
     // Both servers have opened one. This one stays, for what the other server writes to it.
@@ -265,8 +268,20 @@ final class LinkDriver {
     flush()
   }
 
+  /// Notes a valid certificate of the domain.
+  ///
+  /// - Parameter isKnown: Whether users here write to the domain, or know somebody there: then it is stored.
+  private func noteCertificate(isKnown: Bool) {
+    hasUnstoredCertificate = !isKnown
+    let now = parley.clock.now
+    let noted = link.federation.policy.verified(pair, at: now, isKnown: isKnown)
+    if noted.isNews { post(.verified(pair)) }
+    if !noted.dropped.isEmpty { post(.unverified(noted.dropped, before: now)) }
+  }
+
   func closed(_ handle: FederationStreamHandle, isLost: Bool) {
     streams.removeAll { $0 === handle }
+    if streams.isEmpty { hasUnstoredCertificate = false }
     if stream?.handle === handle { ended(isLost ? .lost : .closed) }
     noteUse()
     stopOn()

@@ -722,15 +722,78 @@ import XMPP
     let policy = DomainPolicy(options, clock: clock)
     #expect(policy.believesDialback(of: "mantua.example"))
     // It is news once a day.
-    #expect(policy.verified("mantua.example", at: clock.now))
-    #expect(!policy.verified("mantua.example", at: clock.now + (FederationLimits.certificateNoted - .milliseconds(1))))
+    let pair = DomainPair(local: "verona.example", remote: "mantua.example")
+    func isNews(at time: Timestamp, isKnown: Bool = true) -> Bool {
+      policy.verified(pair, at: time, isKnown: isKnown).isNews
+    }
+    // With which nobody here has to do, it is remembered and not stored.
+    #expect(!isNews(at: clock.now, isKnown: false))
+    #expect(!policy.believesDialback(of: "mantua.example"))
+    #expect(isNews(at: clock.now))
+    #expect(!isNews(at: clock.now + (FederationLimits.certificateNoted - .milliseconds(1))))
     #expect(!policy.believesDialback(of: "mantua.example"))
     #expect(policy.believesDialback(of: "padua.example"))
     clock.set(clock.now.milliseconds + 30 * 86_400_000 - 1)
     #expect(!policy.believesDialback(of: "mantua.example"))
     clock.set(clock.now.milliseconds + 1)
     #expect(policy.believesDialback(of: "mantua.example"))
-    #expect(policy.verified("mantua.example", at: clock.now))
+    // A known domain stays one.
+    #expect(isNews(at: clock.now, isKnown: false))
+  }
+
+  /// Anybody shows valid certificates of any number of subdomains.
+  @Test func certificatesOfSubdomainsAreForgotten() {
+    var options = FederationOptions()
+    options.verification = .dialback
+    let clock = HandClock()
+    let policy = DomainPolicy(options, clock: clock)
+    func verify(_ domain: String, isKnown: Bool) -> [DomainPair] {
+      clock.set(clock.now.milliseconds + 1)
+      let pair = DomainPair(local: "verona.example", remote: domain)
+      return policy.verified(pair, at: clock.now, isKnown: isKnown).dropped
+    }
+    _ = verify("mantua.example", isKnown: false)
+    for number in 0...FederationLimits.certificatesPerZoneMax {
+      // These are not stored, so nothing is removed from the store.
+      #expect(verify("s\(number).evil.test", isKnown: false).isEmpty)
+    }
+    #expect(policy.believesDialback(of: "s0.evil.test"))
+    #expect(!policy.believesDialback(of: "s\(FederationLimits.certificatesPerZoneMax).evil.test"))
+    // An account here makes its subdomains known: those stored first are removed.
+    var dropped: [DomainPair] = []
+    for number in 0...FederationLimits.certificatesPerKnownZoneMax {
+      dropped += verify("s\(number).evil.test", isKnown: true)
+    }
+    #expect(dropped.count == (FederationLimits.certificatesPerKnownZoneMax + 1) / 8)
+    #expect(dropped.first?.remote == "s0.evil.test")
+    #expect(!policy.believesDialback(of: "mantua.example"))
+  }
+
+  @Test func theZoneWithTheMostCertificatesGivesWay() {
+    var domains = CertifiedDomains(max: 20, ofZoneMax: 16)
+    func pair(_ domain: String) -> DomainPair { DomainPair(local: "verona.example", remote: domain) }
+    func at(_ number: Int) -> Timestamp { Timestamp(milliseconds: Int64(number)) }
+    var dropped = domains.note(pair("mantua.example"), at: at(0))
+    for number in 1...16 { dropped += domains.note(pair("s\(number).evil.test"), at: at(number)) }
+    #expect(dropped.isEmpty)
+    // The bound of a zone.
+    dropped = domains.note(pair("s17.evil.test"), at: at(17))
+    #expect(dropped == [pair("s1.evil.test"), pair("s2.evil.test")])
+    // The bound of all: they were 16.
+    for number in 18...21 { dropped = domains.note(pair("s.evil\(number).test"), at: at(number)) }
+    #expect(dropped.isEmpty && domains.count == 20)
+    dropped = domains.note(pair("s.evil22.test"), at: at(22))
+    #expect(dropped == [pair("s3.evil.test")] && domains.count == 20)
+    #expect(domains.time(of: "mantua.example") == at(0))
+    // Of two pairs with one domain the newer is stored.
+    let other = DomainPair(local: "padua.example", remote: "mantua.example")
+    dropped = domains.note(other, at: at(23))
+    #expect(dropped == [pair("mantua.example")])
+    dropped = domains.note(pair("mantua.example"), at: at(1))
+    #expect(dropped == [pair("mantua.example")] && domains.time(of: "mantua.example") == at(23))
+    // What is too old.
+    dropped = domains.removeAll(before: at(22), atMost: 100)
+    #expect(dropped.count == 18 && domains.count == 2)
   }
 
   @Test func residentsAreBoundedForTheDomainAndForEachRoom() {

@@ -15,8 +15,7 @@ package enum DropFederationQueue: AdminOperation {
     let failure = FederationFailure(
       .cancel, "remote-server-timeout", "The operator of this server has given up the delivery to \(domain).")
     var count = 0
-    for pair in try await context.parley.read({ try $0.outboxPairs() })
-    where pair.pair.remote == domain && pair.rows > 0 {
+    for pair in try await context.parley.read({ try $0.outboxPairs() }) where pair.pair.remote == domain {
       // What is accepted after this moment is kept.
       let head = try await context.parley.read { try $0.head().position }
       try await context.parley.post(

@@ -62,7 +62,7 @@ extension AdminContext {
     links += try await parley.read { try $0.outboxPairs() }.filter { !known.contains($0.pair) }.map { stored in
       FederationLinkStatus(
         local: stored.pair.local, remote: stored.pair.remote, state: stored.nextAttemptAt == nil ? .idle : .resting,
-        streams: [], waiting: stored.rows, waitingSince: stored.expiresAt.map { $0 + (.zero - giveUp) },
+        streams: [], waiting: stored.rows, waitingSince: stored.expiresAt + (.zero - giveUp),
         failures: stored.failures, reason: stored.reason, next: stored.nextAttemptAt)
     }
     return links.filter { domain == nil || $0.remote == domain }

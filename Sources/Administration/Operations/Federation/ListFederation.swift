@@ -2,8 +2,8 @@ package import Dialogs
 import HTTPPort
 package import XMPPDoor
 
-/// Lists a page of the pairs of domains here and elsewhere, by the domain elsewhere: those with streams, and those for
-/// which something waits or ever did.
+/// Lists a page of the pairs of domains here and elsewhere, by the domain elsewhere: those with a link, and those for which
+/// something waits.
 package enum ListFederation: AdminOperation {
   package static let name = "federation.list"
   package static let routes = [AdminRoute(.get, "/federation", .federationRead, defaults: ["limit": "50"])]
