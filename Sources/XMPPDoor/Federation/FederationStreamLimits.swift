@@ -10,8 +10,14 @@ enum FederationStreamLimits {
   /// the bound the oldest is forgotten.
   static let verdictsMax = 1_024
   static let verdictKept: TimeAmount = .minutes(5)
-  /// The domains of which is remembered why their last stream was refused; at the bound the oldest is forgotten.
+  /// The domains of which is remembered why their last stream was refused, for each network that it came from; at the bound the network
+  /// with the most gives up its oldest.
   static let refusalsMax = 1_000
+  /// The lines of the log about refused streams in a minute, of one network and of all, some 50 MB in a day of attacks; further ones have
+  /// the level `debug`. A server that is refused tries again after seconds, and then less and less often.
+  static let refusalLogInterval: Duration = .seconds(60)
+  static let refusalLinesOfNetworkMax = 5
+  static let refusalLinesMax = 100
   /// The stanzas that wait for the other server's acknowledgement (XEP-0198). At the bound it acknowledges nothing, and
   /// the stream ends with `policy-violation`.
   static let unacknowledgedMax = 4_096

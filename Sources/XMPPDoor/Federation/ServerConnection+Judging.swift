@@ -1,6 +1,5 @@
 import Basics
 import Dialogs
-import Logging
 import NIOCore
 import ServerMetrics
 import XMPP
@@ -81,10 +80,7 @@ extension ServerConnection {
   /// Notes why a stream of another server is refused, for the operator.
   func refused(_ reason: String) {
     guard receiving != nil, !isVerified, let domain = judgedDomain else { return }
-    streams.refused(domain, reason: reason)
-    door.logger.info(
-      "a stream of another server was refused",
-      metadata: ["domain": "\(domain)", "peer": "\(peer)", "reason": "\(reason)"])
+    streams.refused(domain, of: network, peer: peer, reason: reason)
   }
 }
 

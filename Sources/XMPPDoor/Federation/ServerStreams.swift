@@ -50,8 +50,37 @@ final class ServerStreams: FederationStreamOpener {
     /// The verified streams that each domain has opened, and those of each zone.
     var streams: [String: Int] = [:]
     var streamsOfZones: [String: Int] = [:]
-    /// The reason why the last stream of a domain was refused, oldest first.
-    var refusals: [(domain: String, reason: String)] = []
+    /// The reasons why the last streams were refused, of each domain from each network, oldest first. Anybody may name any domain,
+    /// so the network with the most gives its oldest up for others.
+    private var refusals: [Refusal] = []
+    private var shares = NetworkShares(max: FederationStreamLimits.refusalsMax, replacesOwn: true)
+    var pace = LogPace(
+      interval: FederationStreamLimits.refusalLogInterval,
+      linesOfReasonMax: FederationStreamLimits.refusalLinesOfNetworkMax,
+      linesMax: FederationStreamLimits.refusalLinesMax)
+
+    private struct Refusal {
+      let id: NetworkShares.ID
+      let domain: String
+      let network: String
+      let reason: String
+    }
+
+    mutating func refused(_ domain: String, of network: String, reason: String) {
+      forget { $0.domain == domain && $0.network == network }
+      guard let admission = shares.admit(network) else { return }
+      if let ended = admission.ended { refusals.removeAll { $0.id == ended } }
+      refusals.append(Refusal(id: admission.id, domain: domain, network: network, reason: reason))
+    }
+
+    mutating func accepted(_ domain: String) { forget { $0.domain == domain } }
+
+    func lastRefusal(of domain: String) -> String? { refusals.last { $0.domain == domain }?.reason }
+
+    private mutating func forget(where isForgotten: (Refusal) -> Bool) {
+      for refusal in refusals where isForgotten(refusal) { shares.release(refusal.id) }
+      refusals.removeAll(where: isForgotten)
+    }
 
     /// Returns whether a domain may open no more streams.
     ///
@@ -254,7 +283,7 @@ final class ServerStreams: FederationStreamOpener {
   func cameIn(from domain: String) {
     incoming.withLock { incoming in
       incoming.count(1, of: domain)
-      incoming.refusals.removeAll { $0.domain == domain }
+      incoming.accepted(domain)
     }
   }
 
@@ -262,18 +291,28 @@ final class ServerStreams: FederationStreamOpener {
     incoming.withLock { $0.count(-1, of: domain) }
   }
 
-  /// Notes why a stream of a domain was refused.
-  func refused(_ domain: String, reason: String) {
-    incoming.withLock { incoming in
-      incoming.refusals.removeAll { $0.domain == domain }
-      if incoming.refusals.count >= FederationStreamLimits.refusalsMax { incoming.refusals.removeFirst() }
-      incoming.refusals.append((domain, reason))
+  /// Notes why a stream of a domain was refused, for the operator. The log has a line, beyond the pace of `FederationStreamLimits`
+  /// at the level `debug`.
+  ///
+  /// - Parameters:
+  ///   - network: The network that the stream came from; `nil` if networks are not told apart, and the zone of the domain counts.
+  ///   - peer: The address that it came from.
+  func refused(_ domain: String, of network: String?, peer: String, reason: String) {
+    let network = network ?? DomainZone.of(domain)
+    let unlogged = incoming.withLock { incoming in
+      incoming.refused(domain, of: network, reason: reason)
+      return incoming.pace.note(network, now: .now)
     }
+    let message: Logger.Message = "a stream of another server was refused"
+    var metadata: Logger.Metadata = ["domain": "\(domain)", "peer": "\(peer)", "reason": "\(reason)"]
+    guard let unlogged else { return door.logger.debug(message, metadata: metadata) }
+    if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
+    door.logger.info(message, metadata: metadata)
   }
 
   /// Returns the reason why the last stream that a domain opened was refused; `nil` if it was not.
   func lastRefusal(of domain: String) -> String? {
-    incoming.withLock { $0.refusals.last { $0.domain == domain }?.reason }
+    incoming.withLock { $0.lastRefusal(of: domain) }
   }
 }
 

@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import DialogsFixtures
 import HTTPPort
+import Logging
 import NIOCore
 import NIOEmbedded
 import NIOPosix
@@ -243,15 +244,58 @@ import XMPP
     let network = try ServerNetwork()
     let side = ServerSide("localhost", network, place: try await network.place())
     let most = FederationStreamLimits.refusalsMax
-    for number in 0..<most { side.streams.refused("d\(number).example", reason: "why") }
+    func refused(_ domain: String, _ reason: String = "why", by network: String = "192.0.2.1") {
+      side.streams.refused(domain, of: network, peer: network, reason: reason)
+    }
+    for number in 0..<most { refused("d\(number).example") }
     // Another refusal of the same domain takes no place.
-    side.streams.refused("d1.example", reason: "again")
+    refused("d1.example", "again")
     #expect(side.streams.lastRefusal(of: "d0.example") == "why")
-    side.streams.refused("new.example", reason: "why")
+    refused("new.example")
     #expect(side.streams.lastRefusal(of: "d0.example") == nil)
     #expect(side.streams.lastRefusal(of: "d1.example") == "again")
     #expect(side.streams.lastRefusal(of: "d2.example") == "why")
     #expect(side.streams.lastRefusal(of: "new.example") == "why")
+    // A network that names other domains without end pushes out what it has named itself.
+    refused("capulet.example", "the certificate is old", by: "198.51.100.7")
+    refused("capulet.example", "forged")
+    #expect(side.streams.lastRefusal(of: "capulet.example") == "forged")
+    for number in 0..<most { refused("e\(number).example") }
+    #expect(side.streams.lastRefusal(of: "capulet.example") == "the certificate is old")
+    side.streams.cameIn(from: "capulet.example")
+    #expect(side.streams.lastRefusal(of: "capulet.example") == nil)
+    try await network.end()
+  }
+
+  /// The lines at the level `info`, by their peer.
+  private struct PeerLog: LogHandler {
+    let peers: Locked<[String]>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+    func log(event: LogEvent) {
+      if event.level == .info, let peer = event.metadata?["peer"] { peers.withLock { $0.append("\(peer)") } }
+    }
+  }
+
+  /// A network that is refused without end fills neither the log nor hides the lines about others in it.
+  @Test func linesAboutRefusedStreamsHaveAPace() async throws {
+    let peers = Locked<[String]>([])
+    let network = try ServerNetwork(logger: Logger(label: "test") { _ in PeerLog(peers: peers) })
+    let side = ServerSide("localhost", network, place: try await network.place())
+    for number in 0..<1_000 {
+      side.streams.refused("d\(number).example", of: "192.0.2.1", peer: "192.0.2.1", reason: "why")
+    }
+    side.streams.refused("capulet.example", of: "198.51.100.7", peer: "198.51.100.7", reason: "why")
+    let own = Array(repeating: "192.0.2.1", count: FederationStreamLimits.refusalLinesOfNetworkMax)
+    #expect(peers.withLock { $0 } == own + ["198.51.100.7"])
+    for number in 0..<1_000 {
+      side.streams.refused("capulet.example", of: "n\(number)", peer: "n\(number)", reason: "why")
+    }
+    #expect(peers.withLock { $0.count } == FederationStreamLimits.refusalLinesMax)
     try await network.end()
   }
 

@@ -52,11 +52,13 @@ final class ServerNetwork: ServerDialing {
   /// The domains whose certificate is good, by the domain that shows it.
   private let certified = Locked<[String: Set<String>]>([:])
 
-  init(memory: SessionMemory = SessionMemory(), beforeSend: BeforeSendOptions? = nil) throws {
+  init(
+    memory: SessionMemory = SessionMemory(), beforeSend: BeforeSendOptions? = nil,
+    logger: Logger = Logger(label: "federation") { _ in SwiftLogNoOpLogHandler() }
+  ) throws {
     stage = try Stage(beforeSend: beforeSend, memory: memory)
     door = DoorContext(
-      accounts: stage.accounts, options: DoorContext.Options(domains: ["localhost"], version: "1"),
-      logger: Logger(label: "federation") { _ in SwiftLogNoOpLogHandler() })
+      accounts: stage.accounts, options: DoorContext.Options(domains: ["localhost"], version: "1"), logger: logger)
   }
 
   func place() async throws -> MountedLoop { try await MountedLoop.mount(group.next(), Metrics()) }
