@@ -23,6 +23,8 @@ struct MemoryBounds: Hashable, Sendable {
   var unacknowledged: Int { min(memory / ServerLimits.smallShare, ServerLimits.unacknowledgedBytesMost) }
   /// The answers that wait for an event.
   var answers: Int { min(memory / ServerLimits.smallShare, ServerLimits.answerBytesMost) }
+  /// The stanzas that wait in the links to other servers.
+  var links: Int { min(memory / ServerLimits.linkShare, ServerLimits.linkBytesMost) }
 
   /// The posts that wait to be committed.
   var inbox: Int { min(memory / ServerLimits.inboxShare, Limits.inboxBytesMax) }
@@ -46,6 +48,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("unread output", unread),
       ("unacknowledged stanzas", unacknowledged),
       ("answers that wait", answers),
+      ("stanzas that wait for other servers", links),
       ("posts before their commit, and in it", 2 * inbox),
       ("posts that wait for `before_send`", beforeSend),
       ("uploads", uploads * ServerLimits.uploadBytes),
@@ -79,6 +82,12 @@ struct BoundedMemory: Sendable {
     sessions.unread = bound(bounds.unread, "memory-unread", of: "user", isByOwner: true)
     sessions.unacknowledged = bound(bounds.unacknowledged, "memory-unacknowledged", of: "user", isByOwner: true)
     sessions.answers = bound(bounds.answers, "memory-of-answers", of: "user", isByOwner: true)
+    sessions.links = WaitingBytes(
+      bytesMax: bounds.links, ownerBytesMax: ServerLimits.linkAuthorBytesMost, ownerShare: ServerLimits.linkAuthorShare
+    ) { name in
+      metrics.refusals.add(.memory)
+      refusals.note("a stanza", "memory-of-links", isFault: false, ["user": name])
+    }
     self.sessions = sessions
   }
 
@@ -87,7 +96,7 @@ struct BoundedMemory: Sendable {
   var bytes: [HeldMemory: Int] {
     [
       .beforeLogin: withoutLogin.bytes, .bodies: bodies.bytes, .unread: sessions.unread.bytes,
-      .unacknowledged: sessions.unacknowledged.bytes, .answers: sessions.answers.bytes,
+      .unacknowledged: sessions.unacknowledged.bytes, .answers: sessions.answers.bytes, .links: sessions.links.bytes,
     ]
   }
 }

@@ -84,6 +84,14 @@ enum ServerLimits {
   static let unreadBytesMost = 128 << 20
   static let unacknowledgedBytesMost = 256 << 20
   static let answerBytesMost = 1 << 30
+  /// The share of the memory of the stanzas that are stored nowhere and wait in the links to other servers, and the most bytes on a large
+  /// machine: presence of a hundred thousand contacts elsewhere at once, as after a restart.
+  static let linkShare = 32
+  static let linkBytesMost = 128 << 20
+  /// The share of what is free of it that one author has, and the most bytes: presence for some thousand contacts elsewhere. At a bound
+  /// the author's next stanza fails, as for a server that cannot be reached.
+  static let linkAuthorShare = 8
+  static let linkAuthorBytesMost = 4 << 20
   /// The share of the memory of the posts that wait to be committed; as much may be in the commit that is under way. At the
   /// bound sessions are not read, and HTTP answers 503.
   static let inboxShare = 32

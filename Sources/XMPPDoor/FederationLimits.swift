@@ -89,9 +89,13 @@ enum FederationLimits {
   /// the same time.
   static let waitingMax = 4_096
   static let waitingBytesMax = 4 * 1024 * 1024
-  /// The time for which they wait, which is how long people wait for an answer; then they fail. Presence waits until the attempt to
-  /// open the stream has failed.
+  /// The time for which they wait, which is how long people wait for an answer; then they fail.
   static let waitingTime: TimeAmount = .seconds(20)
+  /// The same of presence, and of everything that waits beside it then: after a restart the turns of a thousand domains, some of which
+  /// do not answer, take minutes. People of a domain that is not reached in this time see those here as offline.
+  static let presenceWaitingTime: TimeAmount = .minutes(10)
+  /// The bytes that such a stanza is counted with beside what its sender has chosen.
+  static let waitingStanzaBytes = 256
   /// The rows of the outbox that a link reads at once.
   static let rowsAtOnce = 64
   /// The rows written and not taken at which a link stops writing, a few dozen bytes each: those of a quarter of a second

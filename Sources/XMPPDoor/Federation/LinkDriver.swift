@@ -23,9 +23,9 @@ final class LinkDriver {
   /// The last row that was owed; live stanzas stand behind it.
   private var owedThrough = Position.zero
   private var overdue = OverdueRows()
-  var queue = LiveQueue()
+  var queue: LiveQueue
   /// The requests of users here whose answers are awaited.
-  private var requests = OpenRequests()
+  private var requests: OpenRequests
 
   /// The posts and requests of the users behind the link.
   private(set) var work: LinkWork?
@@ -56,6 +56,8 @@ final class LinkDriver {
     machine = LinkMachine(
       failures: failures, idle: .seconds(Int64(options.idleSeconds)), absence: .seconds(Int64(options.absentSeconds)),
       at: .now())
+    let memory = link.door.parley.options.memory.links
+    (queue, requests) = (LiveQueue(to: link.pair.remote, memory), OpenRequests(memory))
     let place = (domain: link.pair.remote, posts: link.federation.zonePosts)
     work = LinkWork(link, of: place) { [weak self] in self?.goOn() }
   }

@@ -23,8 +23,8 @@
 //
 // Two kinds of stanzas are sent. *Rows* of the outbox are kept until the other server has taken them, so they only need
 // the link to try again. *Live* stanzas (presence, IQs, chat states) are kept by nobody: they wait for a stream that is
-// being opened, for as long as a person waits, and fail at once while the link rests. Presence waits until the attempt has
-// failed: after a restart all users show theirs at once, and it may take minutes until the turn of a domain comes.
+// being opened, for as long as a person waits, and fail at once while the link rests. Presence waits longer, for some minutes at
+// most: after a restart all users show theirs at once, and it may take so long until the turn of a domain comes.
 //
 // A failure is *final* if no later attempt can succeed (there is no such domain): the rows that wait are returned to
 // their authors, and so are later ones until the rest is over.
@@ -122,8 +122,8 @@ struct LinkMachine: Equatable, Sendable {
   private(set) var hasRows = false
   /// The time at which what waits live fails, apart from presence.
   private var liveUntil: NIODeadline?
-  /// Whether presence waits.
-  private var hasPresence = false
+  /// The time at which everything that waits live fails, also presence; `nil` if no presence waits.
+  private var presenceUntil: NIODeadline?
   /// The beginning of the attempts that have not succeeded yet.
   private var triedSince: NIODeadline?
   /// Whether the people of the other domain have been shown as offline.
@@ -149,7 +149,7 @@ struct LinkMachine: Equatable, Sendable {
     usedAt = now
   }
 
-  private var waitsLive: Bool { liveUntil != nil || hasPresence }
+  private var waitsLive: Bool { liveUntil != nil || presenceUntil != nil }
 
   var isOpen: Bool { if case .open = phase { true } else { false } }
 
@@ -181,6 +181,7 @@ struct LinkMachine: Equatable, Sendable {
     case .idle, .queued, .opening: break
     }
     if let liveUntil { times.append(liveUntil) }
+    if let presenceUntil { times.append(presenceUntil) }
     if let triedSince, !isAbsent { times.append(triedSince + absence) }
     return times.min()
   }
@@ -201,7 +202,7 @@ struct LinkMachine: Equatable, Sendable {
       if let refusal { return [.refuse(refusal)] }
       if isOpen { return [.send] }
       if event == .presence {
-        hasPresence = true
+        presenceUntil = presenceUntil ?? now + FederationLimits.presenceWaitingTime
       } else if liveUntil == nil {
         liveUntil = now + FederationLimits.waitingTime
       }
@@ -223,7 +224,7 @@ struct LinkMachine: Equatable, Sendable {
     case .denied:
       // A stream that is opened all the same is not the link's any more, so nothing else gives the turn back.
       let actions: [Action] = phase == .queued || phase == .opening ? [.withdraw] : []
-      (phase, hasRows, liveUntil, hasPresence, triedSince, asksAnew) = (.idle, false, nil, false, nil, false)
+      (phase, hasRows, liveUntil, presenceUntil, triedSince, asksAnew) = (.idle, false, nil, nil, nil, false)
       return actions
     case .yield: return canYield ? yielded(Self.crowded) : []
     case .left:
@@ -260,7 +261,7 @@ struct LinkMachine: Equatable, Sendable {
   private mutating func stopped() -> [Action] {
     let actions: [Action] =
       (phase == .queued ? [.withdraw] : []) + (waitsLive ? [.refuse(Self.stopping)] : [])
-    (phase, liveUntil, hasPresence) = (.stopped, nil, false)
+    (phase, liveUntil, presenceUntil) = (.stopped, nil, nil)
     return actions
   }
 
@@ -268,7 +269,7 @@ struct LinkMachine: Equatable, Sendable {
   private mutating func yielded(_ failure: OpenFailure) -> [Action] {
     // The place is given up first, as whoever reads the refusal may queue anew.
     let actions: [Action] = (phase == .queued ? [.withdraw] : []) + (waitsLive ? [.refuse(failure)] : [])
-    (phase, liveUntil, hasPresence) = (.idle, nil, false)
+    (phase, liveUntil, presenceUntil) = (.idle, nil, nil)
     if failures == 0 { triedSince = nil }
     return actions
   }
@@ -286,7 +287,7 @@ struct LinkMachine: Equatable, Sendable {
       + (isAbsent || asksAnew ? [.present] : [])
     phase = .open(since: now)
     (failures, lastFailure, liveUntil, triedSince, isAbsent, usedAt) = (0, nil, nil, nil, false, now)
-    (asksAnew, hasPresence) = (false, false)
+    (asksAnew, presenceUntil) = (false, nil)
     return actions
   }
 
@@ -301,7 +302,7 @@ struct LinkMachine: Equatable, Sendable {
     let pause = Self.pause(after: failures, random: random)
     let waits = waitsLive
     phase = .resting(until: now + pause, failure)
-    (liveUntil, hasPresence) = (nil, false)
+    (liveUntil, presenceUntil) = (nil, nil)
     defer { if failure.isFinal { hasRows = false } }
     return (waits ? [.refuse(failure)] : [])
       + (failure.isFinal && hasRows ? [.bounce(failure)] : [])
@@ -329,14 +330,15 @@ struct LinkMachine: Equatable, Sendable {
 
   private mutating func tick(at now: NIODeadline) -> [Action] {
     var actions: [Action] = []
-    if let until = liveUntil, until <= now {
-      if hasPresence {
+    let isPresenceLate = presenceUntil.map { $0 <= now } ?? false
+    if isPresenceLate || liveUntil.map({ $0 <= now }) ?? false {
+      if presenceUntil != nil, !isPresenceLate {
         liveUntil = nil
         actions.append(.refuseRequests(Self.unanswered))
       } else if phase == .queued, canYield {
         actions += yielded(Self.unanswered)
       } else {
-        liveUntil = nil
+        (liveUntil, presenceUntil) = (nil, nil)
         actions.append(.refuse(Self.unanswered))
       }
     }

@@ -1,8 +1,10 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// The requests of users here that were sent to another domain and are not answered yet, as a value: if the stream ends,
-/// their requesters are told so. At `FederationLimits.requestsMax` the oldest is forgotten.
+/// their requesters are told so. At `FederationLimits.requestsMax` the oldest is forgotten. They count to the memory of what waits in
+/// links (`SessionMemory.links`), at whose bounds a request is not noted.
 struct OpenRequests: Sendable {
   private struct Key: Hashable {
     let id: String
@@ -11,29 +13,47 @@ struct OpenRequests: Sendable {
   }
   private var waiting: [Key: (number: Int, stanza: RelayedStanza)] = [:]
   private var count = 0
+  private let memory: WaitingBytes
 
-  /// Notes that a stanza was sent; only requests are kept.
+  init(_ memory: WaitingBytes) { self.memory = memory }
+
+  /// Notes that a stanza was sent; only requests are kept, and of each what its requester is answered with.
   mutating func sent(_ stanza: RelayedStanza) {
     guard case .iq(let type) = stanza.name, type == "get" || type == "set", let id = stanza.id else { return }
     if waiting.count >= FederationLimits.requestsMax,
       let oldest = waiting.min(by: { $0.value.number < $1.value.number })?.key
     {
-      waiting[oldest] = nil
+      remove(oldest)
     }
-    count += 1
     let requester = Outbound.address(stanza.from.address, stanza.fromResource)
     let requested = Outbound.address(stanza.to, stanza.toResource)
-    waiting[Key(id: id, requester: requester, requested: requested)] = (count, stanza)
+    let key = Key(id: id, requester: requester, requested: requested)
+    remove(key)
+    let kept = RelayedStanza(
+      name: stanza.name, from: stanza.from, fromResource: stanza.fromResource, room: stanza.room, server: stanza.server,
+      to: stanza.to, toResource: stanza.toResource, id: id, extras: [])
+    guard memory.take(Self.byteCount(kept), of: kept.from.shareName) else { return }
+    count += 1
+    waiting[key] = (count, kept)
   }
+
+  private mutating func remove(_ key: Key) {
+    guard let removed = waiting.removeValue(forKey: key)?.stanza else { return }
+    memory.release(Self.byteCount(removed), of: removed.from.shareName)
+  }
+
+  /// Returns the memory of a request with its key, which has copies of its addresses.
+  private static func byteCount(_ stanza: RelayedStanza) -> Int { 2 * stanza.waitingByteCount }
 
   mutating func answered(_ id: String, from: JID, to: JID) {
     if waiting.isEmpty { return }
-    waiting[Key(id: id, requester: to.description, requested: from.description)] = nil
+    remove(Key(id: id, requester: to.description, requested: from.description))
   }
 
   /// Removes and returns all, in the order in which they were sent.
   mutating func takeAll() -> [RelayedStanza] {
-    defer { waiting = [:] }
-    return waiting.values.sorted { $0.number < $1.number }.map(\.stanza)
+    let all = waiting.sorted { $0.value.number < $1.value.number }
+    for request in all { remove(request.key) }
+    return all.map { $0.value.stanza }
   }
 }

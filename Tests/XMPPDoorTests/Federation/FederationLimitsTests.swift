@@ -153,6 +153,33 @@ import XMPP
     try await scripted.end()
   }
 
+  /// Presence to many subdomains whose servers do not answer has a bound in all links together, and that of others has theirs.
+  @Test func whatWaitsInAllLinksIsBoundedByAuthor() async throws {
+    var limits = LinkLimits()
+    // Nobody's turn to open a stream comes.
+    limits.openingPerZone = 0
+    let waiting = WaitingBytes(ownerBytesMax: 100_000)
+    var memory = SessionMemory()
+    memory.links = waiting
+    let scripted = try await ScriptedFederation(limits: limits, memory: memory)
+    let links = try (0..<10).map { try scripted.link("s\($0).evil.example") }
+    func waitingCount(of person: Party) async -> Int {
+      let presence = Presence(
+        from: person, resource: "orchard", availability: .online, extras: [UInt8](repeating: 0x20, count: 30_000),
+        time: Timestamp(milliseconds: 0))
+      let before = waiting.bytes
+      for link in links { await link.ask { $0.send(.presence(presence, to: link.party.address)) } }
+      return (waiting.bytes - before) / 30_000
+    }
+    for name in ["romeo", "juliet"] {
+      let person = try await scripted.user(name)
+      #expect(await waitingCount(of: person) == 3)
+    }
+    for link in links { await link.ask { $0.handle(.yield) } }
+    #expect(waiting.bytes == 0)
+    try await scripted.end()
+  }
+
   @Test func aLinkThatWasIdleLongestMakesRoom() async throws {
     let network = try ServerNetwork()
     let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })

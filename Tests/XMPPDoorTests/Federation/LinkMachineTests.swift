@@ -180,6 +180,22 @@ import XMPP
     #expect(crowded.phase == .idle)
   }
 
+  /// Presence waits no longer than some minutes, and neither does a request that came late.
+  @Test func presenceFailsInTheEnd() {
+    var machine = Self.machine(.presence)
+    let absent = machine.handle(.tick, at: Self.start + .minutes(5), random: 0.5)
+    #expect(absent == [.absent] && machine.deadline == Self.start + .minutes(10))
+    // Later presence does not prolong the wait of the first.
+    for event in [Machine.Event.presence, .live] {
+      _ = machine.handle(event, at: Self.start + .seconds(595), random: 0.5)
+    }
+    let due = machine.handle(.tick, at: Self.start + .minutes(10), random: 0.5)
+    #expect(due == [.withdraw, .refuse(Self.soft)] && machine.phase == .idle && machine.deadline == nil)
+    var opening = Self.machine(.owed, .turn, .presence)
+    let failed = opening.handle(.tick, at: Self.start + .minutes(10), random: 0.5)
+    #expect(failed == [.refuse(Self.soft), .absent] && opening.phase == .opening && opening.deadline == nil)
+  }
+
   @Test func aLinkWithoutRowsMakesRoom() {
     let crowded = OpenFailure(isFinal: false, reason: "there are too many links")
     var queued = Self.machine(.live)

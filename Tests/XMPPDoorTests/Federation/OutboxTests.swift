@@ -210,11 +210,13 @@ import Testing
 
   // MARK: Live stanzas
 
+  private var emptyQueue: LiveQueue { LiveQueue(to: "capulet.lit", WaitingBytes()) }
+
   private func probe(_ number: Int) throws -> LiveQueue.Item {
     .stanza(
       RelayedStanza(
         name: .presence("probe"), from: try person("romeo@montague.lit"), fromResource: nil,
-        to: try BareJID("juliet@capulet.lit"), toResource: nil, id: "\(number)", extras: []))
+        to: try BareJID("p\(number)@capulet.lit"), toResource: nil, id: "\(number)", extras: []))
   }
 
   private func ids(_ items: [LiveQueue.Item]) -> [String] {
@@ -222,14 +224,14 @@ import Testing
   }
 
   @Test func liveStanzasStandBehindTheRowsBeforeThem() throws {
-    var queue = LiveQueue()
+    var queue = emptyQueue
     for (number, after) in [(1, 0), (2, 5), (3, 9)] { _ = queue.append(try probe(number), after: at(Int64(after))) }
     let taken = [ids(queue.take(before: at(5))), ids(queue.take(before: at(6))), ids(queue.take(before: nil))]
     #expect(taken == [["1"], ["2"], ["3"]] && queue.isEmpty)
   }
 
   @Test func presenceStaysWhereRequestsFail() throws {
-    var queue = LiveQueue()
+    var queue = emptyQueue
     for item in [try probe(1), .bytes([0]), try probe(2)] { _ = queue.append(item, after: .zero) }
     let failed = queue.takeRequests()
     #expect(failed.count == 1 && ids(failed) == [] && queue.hasPresence && !queue.hasRequests)
@@ -237,17 +239,60 @@ import Testing
     #expect(ids(left) == ["1", "2"])
   }
 
+  /// Of presence and of the questions for one only the last is of use, but to a resource: it may enter a room.
+  @Test func ofPresenceTheLastWaits() throws {
+    let memory = WaitingBytes()
+    var queue = LiveQueue(to: "capulet.lit", memory)
+    let (romeo, juliet) = (try person("romeo@montague.lit"), try BareJID("juliet@capulet.lit"))
+    func shown(_ id: String, from resource: String = "orchard", to toResource: String? = nil) -> LiveQueue.Item {
+      .presence(
+        Presence(
+          from: romeo, resource: resource, availability: .online, id: id, toResource: toResource,
+          time: Timestamp(milliseconds: 0)), to: juliet)
+    }
+    let items = [
+      shown("1"), try probe(9), shown("2", from: "balcony"), shown("3", to: "nick"), shown("4"), shown("5", to: "nick"),
+      try probe(9),
+    ]
+    for item in items { _ = queue.append(item, after: .zero) }
+    let held = memory.bytes
+    let left = queue.take(before: nil)
+    let waited: [String?] = left.map { item in
+      switch item {
+      case .presence(let presence, _): presence.id
+      case .stanza(let stanza): stanza.id
+      case .bytes: nil
+      }
+    }
+    #expect(waited == ["2", "3", "4", "5", "9"])
+    #expect(held == left.reduce(0) { $0 + $1.byteCount } && memory.bytes == 0)
+  }
+
+  /// All links share the memory of what waits, and each author has a bound in it, as has a zone whose requests the server answers.
+  @Test func allQueuesAreBoundedByAuthor() throws {
+    let most = 2 * FederationLimits.waitingStanzaBytes + 100
+    let memory = WaitingBytes(ownerBytesMax: most)
+    var queues = (0..<3).map { LiveQueue(to: "s\($0).capulet.lit", memory) }
+    let added = try (0..<3).map { queues[$0].append(try probe($0), after: .zero) }
+    let answers = (0..<3).map { queues[$0].append(.bytes([0]), after: .zero) }
+    #expect(added == [true, true, false] && answers == [true, true, false])
+    let left = queues[0].takeRequests().count + queues[1].take(before: nil).count
+    let again = [queues[2].append(try probe(2), after: .zero), queues[2].append(.bytes([0]), after: .zero)]
+    #expect(left == 3 && again == [true, true])
+  }
+
   @Test func theQueueIsBounded() throws {
-    var queue = LiveQueue()
+    var queue = emptyQueue
     let added = try (0...FederationLimits.waitingMax).map { queue.append(try probe($0), after: .zero) }
     #expect(added.count { $0 } == FederationLimits.waitingMax && !added[FederationLimits.waitingMax])
-    var bytes = LiveQueue()
-    let large = LiveQueue.Item.bytes(Array(repeating: 0, count: FederationLimits.waitingBytesMax))
+    var bytes = emptyQueue
+    let large = LiveQueue.Item.bytes(
+      Array(repeating: 0, count: FederationLimits.waitingBytesMax - FederationLimits.waitingStanzaBytes))
     let fits = bytes.append(large, after: .zero)
     let more = bytes.append(.bytes([0]), after: .zero)
     #expect(fits && !more)
     // The attributes of a stanza count like its children.
-    var attributes = LiveQueue()
+    var attributes = emptyQueue
     let text = String(repeating: "l", count: FederationLimits.waitingBytesMax)
     let from = try person("romeo@montague.lit")
     let to = try BareJID("juliet@capulet.lit")
@@ -268,7 +313,8 @@ import Testing
         name: .iq(type), from: try person("romeo@montague.lit"), fromResource: "orchard",
         to: try BareJID("capulet.lit"), toResource: nil, id: id, extras: [])
     }
-    var requests = OpenRequests()
+    let memory = WaitingBytes()
+    var requests = OpenRequests(memory)
     for (id, type) in [("1", "get"), ("2", "set"), ("3", "result"), ("4", "get")] {
       requests.sent(try request(id, type))
     }
@@ -279,6 +325,6 @@ import Testing
     #expect(left == ["1", "4"] && requests.takeAll().isEmpty)
     for number in 0...FederationLimits.requestsMax { requests.sent(try request("\(number)")) }
     let kept = requests.takeAll()
-    #expect(kept.count == FederationLimits.requestsMax && kept.first?.id == "1")
+    #expect(kept.count == FederationLimits.requestsMax && kept.first?.id == "1" && memory.bytes == 0)
   }
 }

@@ -15,8 +15,10 @@ struct ScriptedFederation {
   let federation: Federation
   var parley: Parley { network.door.parley }
 
-  init(limits: LinkLimits = LinkLimits(), beforeSend: BeforeSendOptions? = nil) async throws {
-    network = try ServerNetwork(beforeSend: beforeSend)
+  init(
+    limits: LinkLimits = LinkLimits(), memory: SessionMemory = SessionMemory(), beforeSend: BeforeSendOptions? = nil
+  ) async throws {
+    network = try ServerNetwork(memory: memory, beforeSend: beforeSend)
     listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
     let side = ServerSide("localhost", network, place: try #require(listener.mounted.first))
     federation = Federation(

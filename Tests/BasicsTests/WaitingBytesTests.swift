@@ -1,0 +1,39 @@
+import Synchronization
+import Testing
+
+@testable import Basics
+
+@Suite struct WaitingBytesTests {
+  private final class Record: Sendable {
+    private let list = Mutex<[String]>([])
+    var names: [String] { list.withLock { $0 } }
+    func add(_ name: String) { list.withLock { $0.append(name) } }
+  }
+
+  /// An owner has at most its own bound, and a share of what all leave free: of 400 bytes a quarter, then a quarter of 300, and so on.
+  @Test func anOwnerHasAShareOfWhatIsFree() {
+    let refused = Record()
+    let waiting = WaitingBytes(bytesMax: 400, ownerBytesMax: 90, ownerShare: 4) { refused.add($0) }
+    let first = [waiting.take(91, of: "a"), waiting.take(90, of: "a"), waiting.take(1, of: "a")]
+    #expect(first == [false, true, false] && refused.names == ["a", "a"])
+    // 310 are free.
+    let second = [waiting.take(78, of: "b"), waiting.take(77, of: "b")]
+    #expect(second == [false, true] && refused.names == ["a", "a", "b"])
+    // Many owners leave some of it to one more.
+    for number in 0..<100 { _ = waiting.take(40, of: "c\(number)") }
+    let small = waiting.take(10, of: "d")
+    #expect(small && waiting.bytes < 400)
+  }
+
+  @Test func whatIsReleasedMayBeTakenAgain() {
+    let waiting = WaitingBytes(ownerBytesMax: 90)
+    let taken = [waiting.take(60, of: "a"), waiting.take(60, of: "a"), waiting.take(60, of: "b")]
+    #expect(taken == [true, false, true] && waiting.bytes == 120)
+    waiting.release(60, of: "a")
+    let again = waiting.take(90, of: "a")
+    #expect(again && waiting.bytes == 150)
+    waiting.release(90, of: "a")
+    waiting.release(60, of: "b")
+    #expect(waiting.bytes == 0)
+  }
+}
