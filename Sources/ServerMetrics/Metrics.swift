@@ -24,7 +24,7 @@ public final class Metrics: Sendable {
     "parley_refusals_total", "Requests that were refused because a rate or a bound was reached.")
   public let heldBytes = Reading<HeldMemory>(
     "parley_held_bytes",
-    "Memory held for clients, in steps of 16 KiB; each kind has a bound, beyond which refusals count as memory.")
+    "Memory held for clients, mostly in steps of 16 KiB; each kind has a bound, beyond which refusals count as memory.")
   public let acceptPauses = Counter<Single>(
     "parley_accept_pauses_total",
     "Pauses of a port that could accept no connection, for example because no file descriptor was left.")
