@@ -36,10 +36,16 @@ public final class WaitingBytes: Sendable {
   public var bytes: Int { state.withLock { $0.sum } }
 
   /// Counts bytes of an owner until they are released. Returns `false` at a bound; then nothing was counted.
-  public func take(_ bytes: Int, of owner: String) -> Bool {
+  ///
+  /// - Parameter replaced: Bytes of the same owner that are released next. What takes no more than it replaces has no bound: shares
+  ///   shrink as others fill theirs, and what waits already may be brought up to date.
+  public func take(_ bytes: Int, of owner: String, replacing replaced: Int = 0) -> Bool {
     let isTaken = state.withLock { state in
       let held = state.owners[owner, default: 0]
-      guard held + bytes <= min(ownerBytesMax, (bytesMax - state.sum) / ownerShare) else { return false }
+      guard
+        bytes <= replaced
+          || held - replaced + bytes <= min(ownerBytesMax, (bytesMax - state.sum + replaced) / ownerShare)
+      else { return false }
       state.owners[owner] = held + bytes
       state.sum += bytes
       return true

@@ -36,4 +36,18 @@ import Testing
     waiting.release(60, of: "b")
     #expect(waiting.bytes == 0)
   }
+
+  /// What others have taken since leaves an owner less than it holds; it may replace that all the same, by nothing larger.
+  @Test func anOwnerReplacesWhatItHolds() {
+    let waiting = WaitingBytes(bytesMax: 400, ownerBytesMax: 100, ownerShare: 4)
+    let taken = [waiting.take(80, of: "a"), waiting.take(80, of: "b"), waiting.take(60, of: "c")]
+    #expect(taken == [true, true, true] && waiting.bytes == 220)
+    // 180 are free.
+    let more = [
+      waiting.take(1, of: "a"), waiting.take(31, of: "a", replacing: 30), waiting.take(30, of: "a", replacing: 30),
+    ]
+    #expect(more == [false, false, true])
+    waiting.release(30, of: "a")
+    #expect(waiting.bytes == 220)
+  }
 }

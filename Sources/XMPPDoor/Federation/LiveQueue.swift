@@ -44,13 +44,16 @@ struct LiveQueue: Sendable {
     }
 
     /// The kind of presence of which only the last is of use. A presence to a resource is of no such kind: it may enter a room (XEP-0045),
-    /// which the next one to the same address does not.
+    /// which the next one to the same address does not. An available presence does not replace an unavailable one, by which its author
+    /// leaves a room.
     fileprivate var kind: Kind? {
       switch self {
       case .presence(let presence, let to) where presence.toResource == nil:
-        Kind(from: presence.from.address, resource: presence.resource, to: to, isProbe: false)
+        Kind(
+          from: presence.from.address, resource: presence.resource, to: to,
+          type: presence.isAvailable ? .available : .unavailable)
       case .stanza(let stanza) where stanza.name == .presence("probe") && stanza.toResource == nil:
-        Kind(from: stanza.sender, resource: stanza.fromResource, to: stanza.to, isProbe: true)
+        Kind(from: stanza.sender, resource: stanza.fromResource, to: stanza.to, type: .probe)
       case .presence, .stanza, .bytes: nil
       }
     }
@@ -65,10 +68,11 @@ struct LiveQueue: Sendable {
   }
 
   fileprivate struct Kind: Hashable, Sendable {
+    enum PresenceType { case available, unavailable, probe }
     let from: BareJID
     let resource: String?
     let to: BareJID
-    let isProbe: Bool
+    let type: PresenceType
   }
 
   private struct Waiting: Sendable {
@@ -96,16 +100,21 @@ struct LiveQueue: Sendable {
   var hasPresence: Bool { waiting.contains { $0.item.isPresence } }
   var hasRequests: Bool { waiting.contains { !$0.item.isPresence } }
 
-  /// Adds a stanza behind the rows up to a position. A presence replaces the one before it of the same kind. Returns `false` at a bound.
+  /// Adds a stanza behind the rows up to a position. A presence replaces the one before it of the same kind. Returns `false` at a bound;
+  /// then what waited still waits.
   mutating func append(_ item: Item, after: Position) -> Bool {
     let (kind, bytes, owner) = (item.kind, item.byteCount, item.author?.shareName ?? zone)
-    if let kind, let number = last[kind], let index = waiting.firstIndex(where: { $0.number == number }) {
-      let replaced = waiting.remove(at: index)
-      _ = leave([replaced])
-    }
-    guard waiting.count < FederationLimits.waitingMax, byteCount + bytes <= FederationLimits.waitingBytesMax,
-      memory.take(bytes, of: owner)
+    let number = kind.flatMap { last[$0] }
+    let index = number.flatMap { number in waiting.firstIndex { $0.number == number } }
+    let replaced = index.map { waiting[$0].item.byteCount } ?? 0
+    guard index != nil || waiting.count < FederationLimits.waitingMax,
+      byteCount - replaced + bytes <= FederationLimits.waitingBytesMax,
+      memory.take(bytes, of: owner, replacing: replaced)
     else { return false }
+    if let index {
+      let old = waiting.remove(at: index)
+      _ = leave([old])
+    }
     count += 1
     waiting.append(Waiting(number: count, item: item, after: after, owner: owner))
     byteCount += bytes

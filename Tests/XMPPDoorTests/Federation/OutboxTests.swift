@@ -212,11 +212,11 @@ import Testing
 
   private var emptyQueue: LiveQueue { LiveQueue(to: "capulet.lit", WaitingBytes()) }
 
-  private func probe(_ number: Int) throws -> LiveQueue.Item {
+  private func probe(_ number: Int, id: String? = nil) throws -> LiveQueue.Item {
     .stanza(
       RelayedStanza(
         name: .presence("probe"), from: try person("romeo@montague.lit"), fromResource: nil,
-        to: try BareJID("p\(number)@capulet.lit"), toResource: nil, id: "\(number)", extras: []))
+        to: try BareJID("p\(number)@capulet.lit"), toResource: nil, id: id ?? "\(number)", extras: []))
   }
 
   private func ids(_ items: [LiveQueue.Item]) -> [String] {
@@ -239,20 +239,24 @@ import Testing
     #expect(ids(left) == ["1", "2"])
   }
 
-  /// Of presence and of the questions for one only the last is of use, but to a resource: it may enter a room.
+  /// Of available presence, of unavailable presence and of the questions for one only the last is of use, but to a resource: it may
+  /// enter a room.
   @Test func ofPresenceTheLastWaits() throws {
     let memory = WaitingBytes()
     var queue = LiveQueue(to: "capulet.lit", memory)
     let (romeo, juliet) = (try person("romeo@montague.lit"), try BareJID("juliet@capulet.lit"))
-    func shown(_ id: String, from resource: String = "orchard", to toResource: String? = nil) -> LiveQueue.Item {
+    func shown(
+      _ id: String, _ availability: Presence.Availability = .online, from resource: String = "orchard",
+      to toResource: String? = nil
+    ) -> LiveQueue.Item {
       .presence(
         Presence(
-          from: romeo, resource: resource, availability: .online, id: id, toResource: toResource,
+          from: romeo, resource: resource, availability: availability, id: id, toResource: toResource,
           time: Timestamp(milliseconds: 0)), to: juliet)
     }
     let items = [
       shown("1"), try probe(9), shown("2", from: "balcony"), shown("3", to: "nick"), shown("4"), shown("5", to: "nick"),
-      try probe(9),
+      try probe(9), shown("6", .offline), shown("7", .offline), shown("8", .away),
     ]
     for item in items { _ = queue.append(item, after: .zero) }
     let held = memory.bytes
@@ -264,7 +268,8 @@ import Testing
       case .bytes: nil
       }
     }
-    #expect(waited == ["2", "3", "4", "5", "9"])
+    // The last unavailable one stays before the available one that follows it: by it the author leaves a room.
+    #expect(waited == ["2", "3", "5", "9", "7", "8"])
     #expect(held == left.reduce(0) { $0 + $1.byteCount } && memory.bytes == 0)
   }
 
@@ -279,6 +284,11 @@ import Testing
     let left = queues[0].takeRequests().count + queues[1].take(before: nil).count
     let again = [queues[2].append(try probe(2), after: .zero), queues[2].append(.bytes([0]), after: .zero)]
     #expect(left == 3 && again == [true, true])
+    // At the bound the same question takes the place of the one before; a longer one fails, and that one stays.
+    let (same, longer) = (try probe(2), try probe(2, id: String(repeating: "i", count: 200)))
+    let replaced = [queues[2].append(same, after: .zero), queues[2].append(longer, after: .zero)]
+    let kept = ids(queues[2].take(before: nil))
+    #expect(replaced == [true, false] && kept == ["2"])
   }
 
   @Test func theQueueIsBounded() throws {
