@@ -20,15 +20,15 @@ struct OpenRequests: Sendable {
   /// Notes that a stanza was sent; only requests are kept, and of each what its requester is answered with.
   mutating func sent(_ stanza: RelayedStanza) {
     guard case .iq(let type) = stanza.name, type == "get" || type == "set", let id = stanza.id else { return }
+    let requester = Outbound.address(stanza.from.address, stanza.fromResource)
+    let requested = Outbound.address(stanza.to, stanza.toResource)
+    let key = Key(id: id, requester: requester, requested: requested)
+    remove(key)
     if waiting.count >= FederationLimits.requestsMax,
       let oldest = waiting.min(by: { $0.value.number < $1.value.number })?.key
     {
       remove(oldest)
     }
-    let requester = Outbound.address(stanza.from.address, stanza.fromResource)
-    let requested = Outbound.address(stanza.to, stanza.toResource)
-    let key = Key(id: id, requester: requester, requested: requested)
-    remove(key)
     let kept = RelayedStanza(
       name: stanza.name, from: stanza.from, fromResource: stanza.fromResource, room: stanza.room, server: stanza.server,
       to: stanza.to, toResource: stanza.toResource, id: id, extras: [])
@@ -43,7 +43,9 @@ struct OpenRequests: Sendable {
   }
 
   /// Returns the memory of a request with its key, which has copies of its addresses.
-  private static func byteCount(_ stanza: RelayedStanza) -> Int { 2 * stanza.waitingByteCount }
+  private static func byteCount(_ stanza: RelayedStanza) -> Int {
+    2 * stanza.waitingByteCount + stanza.from.address.description.utf8.count + (stanza.fromResource?.utf8.count ?? 0)
+  }
 
   mutating func answered(_ id: String, from: JID, to: JID) {
     if waiting.isEmpty { return }
