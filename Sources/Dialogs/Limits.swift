@@ -472,9 +472,10 @@ public enum Limits {
   /// Bytes of publish options; more are refused with `policy-violation`.
   public static let pushOptionsBytesMax = 4_096
   /// Members up to which each message of a group is pushed to all who have not chosen otherwise: a row for each absent
-  /// one. In larger groups, which would ring all day, only mentions are.
+  /// one, for which the author is charged (`rowsPerStanza`). In larger groups, which would ring all day, only mentions are.
   public static let ringingMembersMax = 100
-  /// Messages that one publication combines; the next combines the rest.
+  /// Messages that one publication combines, the newest: older ones show only in the unread count. A batch adds no more rows
+  /// for a user, and while no publication succeeds, a user has twice as many rows at most; the oldest are removed.
   public static let pushesOwedMax = 100
   /// Failed publications in a row before a registration is removed: with the waits between them (`PushLimits.retry`)
   /// about a day.

@@ -330,7 +330,7 @@ extension Judge {
     if before.state == .ringing, call.state != .ringing, !call.callee.party.realm.isRemote,
       try wakes(call.callee.party, call.caller.party)
     {
-      try oweEnd(at: position, of: call.id, in: call.dialog, to: call.callee.party.id)
+      oweEnd(at: position, of: call.id, in: call.dialog, to: call.callee.party.id)
     }
     if call.state == .ended { try log(call) }
   }

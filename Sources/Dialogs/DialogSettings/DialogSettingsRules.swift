@@ -86,6 +86,7 @@ extension Judge {
       at: nextPosition())
     told.position = entry.position
     try writer.put(told, of: user.id, in: dialog)
+    owedPushes.settingsChanged(of: user.id, in: dialog)
     tell(.entry(entry, author: post.flatMap { session(of: $0) }))
     if try writer.roomName(dialog) != nil { tell(.alerts(user.id, dialog, .member(told.alerts))) }
     return entry

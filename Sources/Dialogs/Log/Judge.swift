@@ -60,6 +60,7 @@ struct Judge {
   private var written: Position
   var rooms = RoomCache()
   var nodePeople = NodePeopleCache()
+  var owedPushes = OwedPushes()
   /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
   private var chargedRows = 0
   private var judgingTime: JudgingTime
@@ -175,6 +176,7 @@ struct Judge {
   mutating func finish() throws {
     try writeDialogs()
     try forgetEmptiedPairs()
+    try writePushes()
     for (stream, number) in handled { try writer.setHandled(stream, number, at: time) }
     handled.removeAll(keepingCapacity: true)
     if head > written {
@@ -217,6 +219,7 @@ struct Judge {
     arriving = []
     rooms.rollBack()
     nodePeople.rollBack()
+    owedPushes.batchEnded()
     chargedRows = 0
     charges = []
     ownerSnapshot = nil
@@ -240,6 +243,7 @@ struct Judge {
     if hasEmptiedMany { emptiedPairs = [] }
     rooms.settled()
     nodePeople.settled()
+    owedPushes.batchEnded()
     for (budget, stanzas) in charges { budget.owe(stanzas: stanzas, now: now) }
     charges.removeAll(keepingCapacity: true)
     sending.noteStored(storing, at: now)
@@ -376,6 +380,7 @@ struct Judge {
       var receipt = Receipt(position: head)
       // The transaction's body must find the rows as the posts before it left them.
       if work.dialog == nil { try rooms.finish(writer) } else { try writeDialogs() }
+      if !work.keepsCaches { try writePushes() }
       let posts: [Post]
       let written = writer.changedRows
       do {
@@ -393,6 +398,7 @@ struct Judge {
         preferences = [:]
         rooms.forget()
         nodePeople.forget()
+        owedPushes.settings = [:]
         outbox = nil
       }
       if let changed = work.dialog {

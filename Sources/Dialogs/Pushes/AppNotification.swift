@@ -62,7 +62,7 @@ extension Judge {
       .notification(notification), of: user, at: nextPosition(), isInFeed: false, key: key)
     // Without devices there is nothing to push, and an old notification is not pushed later.
     if devices > 0 {
-      try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: .notification), to: user.id)
+      owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: .notification), to: user.id)
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry

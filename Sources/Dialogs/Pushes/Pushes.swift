@@ -3,9 +3,11 @@ public import Addresses
 // Pushes (XEP-0357, and devices of apps). Theory:
 //
 // If a recipient has push registrations and no active session, the message's transaction also inserts a pending-push
-// row, so that neither a crash nor a slow service loses it. The pusher (`PushServices`) reads the rows, publishes, and
-// posts the outcome; a registration stores the position up to which everything was pushed, so that nothing is pushed
-// twice, and rows are removed once all registrations have them.
+// row, so that neither a crash nor a slow service loses it. The rows of a batch are written at its end, for each user no
+// more than a publication can contain. The author of a message is charged for all of its rows, as a message to a group has
+// one for each absent member. The pusher (`PushServices`) reads the rows, publishes, and posts the outcome; a registration
+// stores the position up to which everything was pushed, so that nothing is pushed twice, and rows are removed once all
+// registrations have them.
 //
 // A session may end before anyone notices. When this is discovered, its last confirmed position is posted, and later
 // messages to it are pushed too.
@@ -109,28 +111,79 @@ extension Entry {
   }
 }
 
+/// The pending pushes that the committer has still to write, and what it knows to decide about further ones.
+struct OwedPushes {
+  struct Place: Hashable {
+    let user: UserID
+    let dialog: DialogID
+  }
+  /// The pushes that the batch adds for each user.
+  var added: [UserID: [OwedPush]] = [:]
+  /// The settings of dialogs that were read in the batch; `nil` for a user without the dialog.
+  var settings: [Place: DialogSettings?] = [:]
+  /// The rows that were written for each user since the old ones were last removed; rows of failed batches may count, and
+  /// rows from before a restart do not. Beyond `Limits.cachedUsersMax` users it is emptied. Users of services that take no
+  /// pushes then have more rows, until the next publication fails.
+  var written: [UserID: Int] = [:]
+
+  /// Adds a push; of many only the newest are kept.
+  mutating func add(_ push: OwedPush, to user: UserID) {
+    added[user, default: []].append(push)
+    if added[user]?.count == 2 * Limits.pushesOwedMax { added[user]?.keepNewest() }
+  }
+
+  mutating func settingsChanged(of user: UserID, in dialog: DialogID) {
+    settings.removeValue(forKey: Place(user: user, dialog: dialog))
+  }
+
+  mutating func batchEnded() {
+    added = [:]
+    settings = [:]
+    if written.count > Limits.cachedUsersMax { written = [:] }
+  }
+}
+
+extension [OwedPush] {
+  /// Removes all pushes but the newest that one publication combines. They are sorted first, as missed messages may be older
+  /// than the pushes before them.
+  fileprivate mutating func keepNewest() {
+    if count <= Limits.pushesOwedMax { return }
+    self = Array(sorted { $0.position < $1.position }.suffix(Limits.pushesOwedMax))
+  }
+}
+
 extension Judge {
-  /// Returns the user's notification setting for an entry. It is read from the store each time: only for users who
-  /// would otherwise get a push.
+  /// Returns the user's notification setting for an entry. It is asked for only for users who would otherwise get a push.
   ///
   /// - Parameter room: the room of the entry.
   /// - Returns: `nil` if they do not belong to it.
-  private func alerts(
+  private mutating func alerts(
     of user: Party, at entry: Entry, in room: Room?
   ) throws -> Alerts? {
     switch entry.place {
-    case .peer: return try writer.settings(of: user.id, in: entry.dialog)?.alerts(at: time, usual: .always) ?? .always
+    case .peer: return try settings(of: user, in: entry.dialog)?.alerts(at: time, usual: .always) ?? .always
     // A private message of a room counts as a direct chat, unless the room is muted.
     case .whisper(_, let room, _):
-      let alerts = try writer.settings(of: user.id, in: room.dialog)?.alerts(at: time, usual: .always)
+      let alerts = try settings(of: user, in: room.dialog)?.alerts(at: time, usual: .always)
       return alerts == .never ? .never : .always
     case .room:
-      guard let room, let settings = try writer.settings(of: user.id, in: room.id) else { return nil }
+      guard let room, let settings = try settings(of: user, in: room.id) else { return nil }
       return settings.alerts(at: time, usual: Pushes.usual(in: room))
     }
   }
 
-  /// Stores the pending pushes of an entry that has just been inserted.
+  /// Returns the user's settings of a dialog, which are read once in a batch while nothing changes them; `nil` if they do not
+  /// have it.
+  private mutating func settings(of user: Party, in dialog: DialogID) throws -> DialogSettings? {
+    let place = OwedPushes.Place(user: user.id, dialog: dialog)
+    if let known = owedPushes.settings[place] { return known }
+    charge(rows: 1)
+    let found = try writer.settings(of: user.id, in: dialog)
+    owedPushes.settings[place] = .some(found)
+    return found
+  }
+
+  /// Adds the pending pushes of an entry that has just been inserted, and charges its author for them.
   ///
   /// - Parameters:
   ///   - room: the room of the entry.
@@ -168,15 +221,44 @@ extension Judge {
     reader.isShunned = try isBlocked(
       entry.author, resource: entry.room == nil ? message.envelope.fromResource : nil, by: user)
     guard let kind = Pushes.kind(of: message, for: reader) else { return }
-    try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: kind), to: user.id)
+    owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: kind), to: user.id)
   }
 
-  mutating func owe(_ push: OwedPush, to user: UserID) throws {
-    try writer.owePush(push, to: user)
+  /// Adds a pending push, which is stored at the end of the batch.
+  mutating func owe(_ push: OwedPush, to user: UserID) {
+    // The row is written, and removed once it is published.
+    charge(rows: 2)
+    owedPushes.add(push, to: user)
+  }
+
+  /// Stores the pushes that the batch has added so far.
+  mutating func writePushes() throws {
+    for user in Array(owedPushes.added.keys) { try writePushes(to: user) }
+  }
+
+  /// Stores the pushes that the batch has added for a user, the newest that one publication combines. Old rows, which none
+  /// would contain, are removed after each `Limits.pushesOwedMax` rows: not every service takes pushes all the time.
+  private mutating func writePushes(to user: UserID) throws {
+    guard var pushes = owedPushes.added.removeValue(forKey: user) else { return }
+    pushes.keepNewest()
+    for push in pushes { try writer.owePush(push, to: user) }
     tell(.owed(user))
+    let written = owedPushes.written[user, default: 0] + pushes.count
+    if written < Limits.pushesOwedMax {
+      owedPushes.written[user] = written
+    } else {
+      owedPushes.written[user] = nil
+      try removeOldPushes(of: user)
+    }
   }
 
-  /// Stores the pending push of the end of ringing: the call was retracted, or answered. Devices that were told of the
+  /// Removes the pending pushes that no publication would contain, as there are enough newer ones.
+  private func removeOldPushes(of user: UserID) throws {
+    guard let oldest = try writer.pushesOwed(to: user, limit: Limits.pushesOwedMax).first else { return }
+    try writer.removePushesOwed(to: user, through: Position(oldest.position.number - 1))
+  }
+
+  /// Adds the pending push of the end of ringing: the call was retracted, or answered. Devices that were told of the
   /// call get it, even if the user is active elsewhere.
   ///
   /// - Parameters:
@@ -184,13 +266,15 @@ extension Judge {
   ///   - ring: the message that rang.
   mutating func oweEnd(
     at position: Position, of ring: Position, in dialog: DialogID, to user: UserID
-  ) throws {
+  ) {
     guard pushes.has(user) else { return }
-    try owe(OwedPush(position: position, dialog: dialog, kind: .callEnd, subject: ring), to: user)
+    owe(OwedPush(position: position, dialog: dialog, kind: .callEnd, subject: ring), to: user)
   }
 
   mutating func push(_ post: Post, _ intent: PushIntent) throws {
     let user = post.author.id
+    // The rows that it may remove are those of the posts before it.
+    try writePushes(to: user)
     switch intent {
     case .enable(let service, let node, let options, let resource):
       guard node.utf8.count <= Limits.nodeNameBytesMax, (options?.count ?? 0) <= Limits.pushOptionsBytesMax else {
@@ -256,9 +340,7 @@ extension Judge {
         try writer.put(registration)
         try forgetTold(user)
         // While a service fails, no more pushes are kept than one publication combines.
-        if outcome != .taken, let oldest = try writer.pushesOwed(to: user, limit: Limits.pushesOwedMax).first {
-          try writer.removePushesOwed(to: user, through: Position(oldest.position.number - 1))
-        }
+        if outcome != .taken { try removeOldPushes(of: user) }
       }
     }
     settle(post)

@@ -254,6 +254,7 @@ extension Judge {
     rooms.forgetMemberships(of: member.party.id)
     rooms.note(nick: member.affiliation.isMember ? member.nick : nil, of: member.party.id, in: state.room.id)
     if !member.affiliation.isMember { state.marks[member.party.id] = nil }
+    owedPushes.settingsChanged(of: member.party.id, in: state.room.id)
     if member.affiliation.isMember, !wasMember {
       let settings = try begin(state.room.id, at: state.room.address, for: member.party)
       tell(.alerts(member.party.id, state.room.id, .member(settings.alerts)))

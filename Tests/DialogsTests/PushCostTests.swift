@@ -1,0 +1,209 @@
+import Addresses
+import Basics
+import DialogsFixtures
+import Testing
+
+@testable import Dialogs
+
+/// What the pending pushes of messages cost: who is charged for them, and how many are stored.
+@Suite struct PushCostTests {
+  /// Five stanzas at once and one a second.
+  private var slow: SendingPolicy {
+    var policy = SendingPolicy()
+    policy.stanzasPerSecond = 1
+    return policy
+  }
+
+  private let service = JID(parsing: "bot@localhost/push")!  // a constant
+
+  /// Registers phones of users, none of whom has a session.
+  private func sleep(_ users: [Party], _ stage: Stage) async throws {
+    for user in users {
+      try await stage.parley.post(
+        .push(.enable(service: service, node: "a", options: nil, resource: "phone")), by: user)
+    }
+  }
+
+  /// A group of so many people, of whom all but the owner have a sleeping phone.
+  private func group(of count: Int, by owner: Party, _ stage: Stage) async throws -> RoomName {
+    let members = try await stage.crowd(count - 1)
+    let room = try await stage.room(by: owner, with: members.map { ($0, .member) })
+    try await sleep(members, stage)
+    wait(stage)
+    return room
+  }
+
+  /// Lets a minute pass, in which every budget of the tests is full again.
+  private func wait(_ stage: Stage) { stage.clock.set(stage.clock.now.milliseconds + 60_000) }
+
+  private func budget(_ party: Party, _ stage: Stage) -> SendingBudget {
+    stage.parley.sending.budget(of: party, from: nil, now: stage.clock.now)
+  }
+
+  /// The texts of the messages of which pushes to a user are pending.
+  private func owed(_ user: Party, _ stage: Stage) async throws -> [String] {
+    try await stage.parley.read { reader in
+      try reader.pushesOwed(to: user.id, limit: 1_000).compactMap { push -> String? in
+        let entry = try reader.entry(push.position, in: .server(push.dialog, .pushes))
+        guard case .message(let message)? = entry?.fact else { return nil }
+        return message.content.text
+      }
+    }
+  }
+
+  private func submit(_ intent: Intent, by author: Party, _ stage: Stage) {
+    #expect(stage.parley.submit(Post(author: author, intent: intent, completion: .none)))
+  }
+
+  private func submit(_ text: String, in room: RoomName, by author: Party, _ stage: Stage) {
+    submit(.room(.say(.dialog(room.dialog), stage.draft(text, app: true))), by: author, stage)
+  }
+
+  // MARK: Charges
+
+  @Test func aMessageIsChargedByThePhonesThatItWakes() async throws {
+    let stage = try Stage(sending: slow)
+    let romeo = try await stage.user("romeo")
+    let room = try await group(of: 20, by: romeo, stage)
+    try await stage.say("one", in: room, by: romeo)
+    // 19 settings were read, and 19 rows are written and removed: two stanzas. The fixture charges none for the message.
+    #expect(budget(romeo, stage).charge(stanzas: 3, bytes: 0, now: stage.clock.now) == nil)
+    #expect(budget(romeo, stage).charge(stanzas: 1, bytes: 0, now: stage.clock.now) == .milliseconds(1_000))
+    // Who has registered no phone costs nothing.
+    let other = try await stage.user("paris")
+    let quiet = try await stage.room("mantua", by: other, with: [(romeo, .member)])
+    try await stage.say("two", in: quiet, by: other)
+    #expect(budget(other, stage).isFull(now: stage.clock.now))
+  }
+
+  /// Fifty messages at once, each in a batch of its own, count as 100 further stanzas of the 1,000 that a user may send at once.
+  @Test func whoWritesToAGroupOfSleepingPhonesNeedNotWait() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let room = try await group(of: 20, by: romeo, stage)
+    for number in 0..<50 { try await stage.say("\(number)", in: room, by: romeo) }
+    #expect(budget(romeo, stage).charge(stanzas: 900, bytes: 0, now: stage.clock.now) == nil)
+    #expect(budget(romeo, stage).charge(stanzas: 1, bytes: 0, now: stage.clock.now) != nil)
+  }
+
+  @Test func settingsAreReadOnceInABatch() async throws {
+    let stage = try Stage(sending: slow)
+    let romeo = try await stage.user("romeo")
+    let room = try await group(of: 20, by: romeo, stage)
+    try await stage.together(romeo) {
+      for number in 0..<10 { submit("\(number)", in: room, by: romeo, stage) }
+    }
+    // Two stanzas for the first message and one for each further one; two for each if they were read again.
+    #expect(budget(romeo, stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(6_000))
+  }
+
+  /// Posts of a batch that fails are judged again, each in a batch of its own: charged once, and pushed once.
+  @Test func aBatchThatIsJudgedAgainIsChargedOnce() async throws {
+    let stage = try Stage(sending: slow)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await group(of: 20, by: romeo, stage)
+    try await stage.affiliate(juliet, .member, in: room, by: romeo)
+    try await sleep([juliet], stage)
+    wait(stage)
+    let session = RecordingSession(romeo)
+    try await stage.together(romeo) {
+      submit("one", in: room, by: romeo, stage)
+      stage.submitPoison(session)
+      submit("two", in: room, by: romeo, stage)
+    }
+    #expect(try await owed(juliet, stage) == ["one", "two"])
+    // 60 rows each: six stanzas of five.
+    #expect(budget(romeo, stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(1_000))
+  }
+
+  @Test func whoIsElsewhereIsChargedAsWell() async throws {
+    let stage = try Stage()
+    stage.parley.hub.setFederation(FederationTests.Service(refusing: [], rooms: .open))
+    let romeo = try await stage.user("romeo")
+    let room = try await group(of: 20, by: romeo, stage)
+    let realm = stage.parley.federatedRealm(of: stage.parley.realms[0].id).id
+    let mercutio = Party(remote: try BareJID("mercutio@mantua.example"), realm: realm)
+    try await stage.affiliate(mercutio, .member, in: room, by: romeo)
+    let known = try #require(
+      try await stage.act(.introduce(.address(room.address), password: nil), by: mercutio).value as? Party)
+    let session = RecordingSession(known)
+    try await stage.enter(room, session, "mercutio")
+    wait(stage)
+    let domain = stage.parley.sending.budget(of: .domain("mantua.example"), now: stage.clock.now)
+    #expect(domain.isFull(now: stage.clock.now))
+    try await stage.say("a plague", in: room, by: session)
+    let burst = Limits.sendingDomainStanzas.burst
+    #expect(domain.charge(stanzas: burst - 2, bytes: 0, now: stage.clock.now) == nil)
+    #expect(domain.charge(stanzas: 1, bytes: 0, now: stage.clock.now) != nil)
+  }
+
+  // MARK: Rows
+
+  /// However many messages come while nothing is published, a user has few rows, and those of the newest messages.
+  @Test func noMoreRowsAreStoredThanPublicationsNeed() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    try await sleep([juliet], stage)
+    let most = Limits.pushesOwedMax
+    try await stage.together(romeo) {
+      for number in 0..<(3 * most) { submit("\(number)", in: room, by: romeo, stage) }
+    }
+    #expect(try await owed(juliet, stage) == (2 * most..<3 * most).map { "\($0)" })
+    for number in 3 * most..<4 * most + most / 2 { try await stage.say("\(number)", in: room, by: romeo) }
+    #expect(try await owed(juliet, stage) == (3 * most..<4 * most + most / 2).map { "\($0)" })
+  }
+
+  /// The settings that a batch has read are those that the posts before have left.
+  @Test func settingsThatChangeInABatchCountFromThereOn() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    try await sleep([juliet], stage)
+    let gone = MemberDraft(address: juliet.address, affiliation: Affiliation.none)
+    try await stage.together(romeo) {
+      submit("one", in: room, by: romeo, stage)
+      submit(.settings(room.dialog, DialogSettingsDraft(alerts: .never)), by: juliet, stage)
+      submit("two", in: room, by: romeo, stage)
+      submit(.settings(room.dialog, DialogSettingsDraft(alerts: .some(nil))), by: juliet, stage)
+      submit("three", in: room, by: romeo, stage)
+      submit(.room(.members(.dialog(room.dialog), [gone])), by: romeo, stage)
+      submit("four", in: room, by: romeo, stage)
+    }
+    #expect(try await owed(juliet, stage) == ["one", "three"])
+  }
+
+  /// What removes rows behind a message in the same batch removes those of the message, too, and a batch that fails leaves none.
+  @Test func rowsAreStoredInTheOrderOfPosts() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    try await sleep([juliet, nurse], stage)
+    stage.store.failNext(1)
+    await #expect(throws: Problem.storage) { _ = try await stage.say("lost", from: romeo, to: juliet) }
+    _ = try await stage.say("kept", from: romeo, to: nurse)
+    #expect(try await owed(juliet, stage) == [])
+    #expect(try await owed(nurse, stage) == ["kept"])
+    func message(to peer: Party) -> Intent {
+      .message(
+        MessageDraft(
+          to: peer.address, content: Content(kind: .text, text: "late"), envelope: Envelope(type: .chat),
+          traits: [.counts, .archived], key: nil))
+    }
+    let erased = nurse.id
+    try await stage.together(romeo) {
+      submit(message(to: juliet), by: romeo, stage)
+      submit(.push(.disable(service: service, node: nil)), by: juliet, stage)
+      submit(message(to: nurse), by: romeo, stage)
+      let work = WriteTransaction { writer in
+        try writer.erasePersonalData(erased)
+        return true
+      }
+      submit(.work(work), by: nurse, stage)
+    }
+    for user in [juliet, nurse] {
+      #expect(try await stage.parley.read { try $0.pushesOwed(to: user.id, limit: 9) } == [])
+    }
+  }
+}
