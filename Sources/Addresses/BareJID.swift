@@ -67,6 +67,15 @@ public struct BareJID: Hashable, Sendable, CustomStringConvertible {
   /// The address as a `JID`.
   public var jid: JID { JID(self) }
 
+  /// Returns this address with a resourcepart that is in normal form already, such as a session's resource or a nick, and is not enforced
+  /// again; the bare address if there is none, or an empty one.
+  public func jid(normal resource: String?) -> JID {
+    guard let resource, !resource.isEmpty else { return JID(self) }
+    return JID(
+      normal: "\(description)/\(resource)",
+      JIDOffsets(localLength: Int(localLength), domainEnd: description.utf8.count))
+  }
+
   public static func == (one: BareJID, other: BareJID) -> Bool { one.description == other.description }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(description) }

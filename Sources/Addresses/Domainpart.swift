@@ -5,9 +5,9 @@
 /// decoded, and every label must then hold only what NR-LDH labels and U-labels may (RFC 7622 3.2.1, RFC 5892), and
 /// have at most 63 octets in its encoded form (RFC 1034 3.1).
 enum Domainpart {
-  static func enforce(_ raw: String, labelBytesMax: Int = AddressLimits.labelBytes) throws(JIDError) -> String {
+  static func enforce(_ raw: String) throws(JIDError) -> String {
     guard raw.utf8.count <= AddressLimits.profileInputBytes else { throw .tooLong(.domain) }
-    if isPlain(raw, labelBytesMax: labelBytesMax) { return raw }
+    if isPlain(raw) { return raw }
     if raw.utf8.first == UInt8(ascii: "[") { return try enforceLiteral(raw) }
 
     // The final dot is removed before anything else (RFC 7622 3.2).
@@ -19,7 +19,7 @@ enum Domainpart {
     }
     for label in labels {
       try check(label)
-      guard isShort(label, labelBytesMax) else { throw .malformed(.domain) }
+      guard isShort(label) else { throw .malformed(.domain) }
     }
     if labels.contains(where: { Bidi.isRightToLeft($0) }) {
       guard labels.allSatisfy({ Bidi.permits($0) }) else { throw .bidi(.domain) }
@@ -30,10 +30,8 @@ enum Domainpart {
   }
 
   /// Returns whether the name is a JID by itself that needs no rules: labels of ASCII in lower case.
-  private static func isPlain(_ name: String, labelBytesMax: Int) -> Bool {
-    let plain = name.utf8.withContiguousStorageIfAvailable {
-      JIDOffsets(normal: UnsafeRawBufferPointer($0), labelBytesMax: labelBytesMax)
-    }
+  private static func isPlain(_ name: String) -> Bool {
+    let plain = name.utf8.withContiguousStorageIfAvailable { JIDOffsets(normal: UnsafeRawBufferPointer($0)) }
     guard let offsets = plain ?? nil else { return false }
     return offsets.localLength == 0 && Int(offsets.domainEnd) == name.utf8.count
   }
@@ -83,11 +81,11 @@ enum Domainpart {
     if label.count >= 4, label[2] == "-", label[3] == "-" { throw .malformed(.domain) }
   }
 
-  /// Returns whether a label has at most so many octets in its encoded form, which has an octet at least for each scalar.
-  private static func isShort(_ label: [Unicode.Scalar], _ bytesMax: Int) -> Bool {
-    if label.allSatisfy({ $0.isASCII }) { return label.count <= bytesMax }
-    guard label.count <= AddressLimits.labelBytes else { return label.count < bytesMax }
-    return "xn--".utf8.count + Punycode.encode(label).utf8.count <= bytesMax
+  /// Returns whether a label is short enough in its encoded form, which has an octet at least for each scalar.
+  private static func isShort(_ label: [Unicode.Scalar]) -> Bool {
+    guard label.count <= AddressLimits.labelBytes else { return false }
+    return label.allSatisfy { $0.isASCII }
+      || "xn--".utf8.count + Punycode.encode(label).utf8.count <= AddressLimits.labelBytes
   }
 
   // MARK: IP literals

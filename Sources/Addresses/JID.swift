@@ -50,27 +50,17 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
     do { try self.init(utf8: bytes) } catch { return nil }
   }
 
-  /// Reads an address that this server has stored; `nil` if it is none. It was taken by the rules of an older version
-  /// perhaps, which allowed labels of any length, and what it belongs to must remain readable.
+  /// Reads an address that this server has stored in normal form; `nil` if it is none. The rules are not enforced again: outside ASCII that
+  /// takes up to 100 us, and lists of a thousand addresses are read. The address was taken by the rules of an older version perhaps, which
+  /// allowed labels of any length, and what it belongs to must remain readable.
   public init?(stored string: String) {
-    let labelBytesMax = AddressLimits.partBytes
-    let plain = string.utf8.withContiguousStorageIfAvailable {
-      JIDOffsets(normal: UnsafeRawBufferPointer($0), labelBytesMax: labelBytesMax)
-    }
-    if let offsets = plain ?? nil {
-      self.init(normal: string, offsets)
-      return
-    }
-    do { try self.init(enforcing: string, labelBytesMax: labelBytesMax) } catch { return nil }
+    guard let offsets = JIDOffsets(stored: string.utf8) else { return nil }
+    self.init(normal: string, offsets)
   }
 
   /// Joins and enforces parts. A part that is given must not be empty.
   public init(local: String?, domain: String, resource: String?) throws(JIDError) {
-    try self.init(local: local, domain: domain, resource: resource, labelBytesMax: AddressLimits.labelBytes)
-  }
-
-  private init(local: String?, domain: String, resource: String?, labelBytesMax: Int) throws(JIDError) {
-    let domain = try Domainpart.enforce(domain, labelBytesMax: labelBytesMax)
+    let domain = try Domainpart.enforce(domain)
     var text = ""
     var localLength = 0
     if let local {
@@ -91,7 +81,7 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
 
   /// Applies the full rules. The separators are found before any mapping, which could otherwise make new ones (RFC 7622
   /// 3.1): the first "/", then the first "@" before it (RFC 7622 3.2).
-  private init(enforcing string: String, labelBytesMax: Int = AddressLimits.labelBytes) throws(JIDError) {
+  private init(enforcing string: String) throws(JIDError) {
     let utf8 = string.utf8
     let slash = utf8.firstIndex(of: UInt8(ascii: "/")) ?? utf8.endIndex
     // Most other addresses only need capitals mapped; within ASCII that needs no tables either.
@@ -107,8 +97,7 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
     try self.init(
       local: at.map { String(string[..<$0]) },
       domain: String(string[(at.map { utf8.index(after: $0) } ?? utf8.startIndex)..<slash]),
-      resource: slash == utf8.endIndex ? nil : String(string[utf8.index(after: slash)...]),
-      labelBytesMax: labelBytesMax)
+      resource: slash == utf8.endIndex ? nil : String(string[utf8.index(after: slash)...]))
   }
 
   /// The localpart, if there is one.

@@ -12,7 +12,7 @@ struct JIDOffsets: Hashable, Sendable {
   ///
   /// Nearly every address on the wire is of this kind, and it is checked once per stanza: so this is one pass over the
   /// octets without tables or allocation.
-  init?(normal bytes: UnsafeRawBufferPointer, labelBytesMax: Int = AddressLimits.labelBytes) {
+  init?(normal bytes: UnsafeRawBufferPointer) {
     let count = bytes.count
     guard count <= AddressLimits.jidBytes else { return nil }
     let dot = UInt8(ascii: ".")
@@ -41,7 +41,7 @@ struct JIDOffsets: Hashable, Sendable {
         // Two hyphens may be an A-label ("xn--"), which the full rules decode.
         case hyphen: isDomain = isDomain && previous != dot && previous != hyphen
         case dot:
-          isDomain = isDomain && previous != dot && previous != hyphen && index - labelStart <= labelBytesMax
+          isDomain = isDomain && previous != dot && previous != hyphen && index - labelStart <= AddressLimits.labelBytes
           labelStart = index + 1
         default: isDomain = false
         }
@@ -51,7 +51,7 @@ struct JIDOffsets: Hashable, Sendable {
     }
     let domainEnd = index
     let domainStart = at.map { $0 + 1 } ?? 0
-    guard isDomain, previous != dot, previous != hyphen, domainEnd - labelStart <= labelBytesMax,
+    guard isDomain, previous != dot, previous != hyphen, domainEnd - labelStart <= AddressLimits.labelBytes,
       domainEnd - domainStart <= AddressLimits.partBytes
     else {
       return nil
@@ -70,6 +70,21 @@ struct JIDOffsets: Hashable, Sendable {
     // Both fit: a JID has at most `AddressLimits.jidBytes` octets.
     self.localLength = UInt16(truncatingIfNeeded: at ?? 0)
     self.domainEnd = UInt16(truncatingIfNeeded: domainEnd)
+  }
+
+  /// Finds the parts of a JID that was in normal form when it was stored, by its separators. Returns `nil` if a part is empty or too long
+  /// or has a control character, or if there is a space outside the resourcepart.
+  init?(stored text: String.UTF8View) {
+    let bare = text.prefix { $0 != UInt8(ascii: "/") }
+    let local = bare.firstIndex(of: UInt8(ascii: "@")).map { bare[..<$0] }
+    let domain = local.map { bare[bare.index(after: $0.endIndex)...] } ?? bare
+    func isPart(_ part: Substring.UTF8View, from first: UInt8) -> Bool {
+      (1...AddressLimits.partBytes).contains(part.count) && part.allSatisfy { $0 >= first && $0 != 0x7F }
+    }
+    guard local.map({ isPart($0, from: 0x21) }) ?? true, isPart(domain, from: 0x21),
+      bare.endIndex == text.endIndex || isPart(text[text.index(after: bare.endIndex)...], from: 0x20)
+    else { return nil }
+    self.init(localLength: local?.count ?? 0, domainEnd: bare.count)
   }
 
   init(localLength: Int, domainEnd: Int) {

@@ -185,6 +185,38 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
     #expect(BareJID(stored: "romeo@\(domain)") == jid.bare && BareJID(stored: "romeo@\(domain)/x") == nil)
     #expect(JID(stored: "a b@\(domain)") == nil)
   }
+
+  /// The rules would decode this label.
+  @Test func theRulesAreNotEnforcedAgain() throws {
+    let text = "romeo@xn--bcher-kva.example/x"
+    let jid = try #require(JID(stored: text))
+    #expect(jid.description == text && jid.local == "romeo" && jid.resource == "x")
+    #expect(try JID(text) != jid)
+  }
+
+  @Test(
+    arguments: [
+      "example.com", "juliet@example.com", "a.example.com/b@example.net", "\u{3C0}@b\u{FC}cher.example/\u{265A} / @x",
+      "fu\u{DF}ball@[::1%25Eth0]", "romeo@a--b.example/foo bar",
+    ])
+  func whatIsNormalIsReadAsItIs(text: String) throws {
+    let jid = try JID(text)
+    let stored = try #require(JID(stored: jid.description))
+    #expect(stored == jid && stored.offsets == jid.offsets)
+    let resource = jid.resource
+    let joined = jid.bare.jid(normal: resource)
+    #expect(joined == jid && joined.offsets == jid.offsets)
+    #expect(jid.bare.jid(normal: "") == jid.bare.jid)
+  }
+
+  @Test func whatHasNoPartsOrTooLongOnesIsNone() {
+    let long = String(repeating: "\u{FC}", count: AddressLimits.partBytes / 2 + 1)
+    for text in [
+      "", "@x", "/x", "romeo@", "romeo@/x", "romeo@x/", "a\u{7F}@x", "a b", "x/\u{1F}", "\(long)@x", long, "x/\(long)",
+    ] {
+      #expect(JID(stored: text) == nil, "\(text)")
+    }
+  }
 }
 
 @Suite struct DomainpartRules {

@@ -137,8 +137,9 @@ extension Hub {
       if isKept { remotePresences.note(presence, to: address, begins: false) }
       return false
     }
-    let full = presence.resource.isEmpty ? JID(from) : (try? JID("\(from)/\(presence.resource)")) ?? JID(from)
-    if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return false }
+    if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(from.jid(normal: presence.resource)) {
+      return false
+    }
     let isContact = online.contactSnapshot.contact(from)?.subscription.to == true
     let hasRecord = isKept && remotePresences.note(presence, to: address, begins: isContact)
     var batch = LaneBatch()

@@ -214,8 +214,7 @@ extension Hub {
   private func sender(of stanza: RelayedStanza, _ party: Party) -> JID {
     let address = party.address
     if case .message(.groupchat) = stanza.name { return JID(address) }
-    let full = stanza.fromResource.flatMap { try? JID(local: address.local, domain: address.domain, resource: $0) }
-    return full ?? JID(address)
+    return address.jid(normal: stanza.fromResource)
   }
 
   /// Returns whether a message of somebody elsewhere that is stored nowhere may reach a user who is online: strangers

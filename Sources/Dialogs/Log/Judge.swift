@@ -607,8 +607,7 @@ struct Judge {
     if peer.realm.isRemote { return false }
     let theirs = try blockList(of: peer.id)
     if theirs.isEmpty { return false }
-    let full = resource.flatMap { try? JID(local: author.address.local, domain: author.address.domain, resource: $0) }
-    return theirs.blocks(full ?? JID(author.address))
+    return theirs.blocks(author.address.jid(normal: resource))
   }
 
   mutating func dialog(of a: Party, and b: Party) throws -> (state: DialogState, isNew: Bool) {

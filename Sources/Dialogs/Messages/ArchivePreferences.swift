@@ -50,13 +50,14 @@ public struct ArchivePreferences: Hashable, Sendable {
 
   /// Reads the stored form. Unreadable parts are ignored.
   init(_ bytes: [UInt8]) {
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-    func list(_ sign: Character) -> [JID] {
-      lines.dropFirst().filter { $0.first == sign }.compactMap { JID(parsing: String($0.dropFirst())) }
+    let lines = bytes.split(separator: UInt8(ascii: "\n"))
+    func text(_ line: ArraySlice<UInt8>) -> String { String(decoding: line, as: UTF8.self) }
+    func list(_ sign: UInt8) -> [JID] {
+      lines.dropFirst().filter { $0.first == sign }.compactMap { JID(stored: text($0.dropFirst())) }
     }
     self.init(
-      standard: lines.first.flatMap { UInt8($0) }.flatMap { Standard(rawValue: $0) } ?? .always, always: list("+"),
-      never: list("-"))
+      standard: lines.first.flatMap { UInt8(text($0)) }.flatMap { Standard(rawValue: $0) } ?? .always,
+      always: list(UInt8(ascii: "+")), never: list(UInt8(ascii: "-")))
   }
 
   /// Returns the user's preferences; `nil` if they have set none.

@@ -40,9 +40,7 @@ extension Judge {
     _ user: Party, _ address: BareJID, _ resource: String?
   ) throws -> Bool {
     guard let preferences = try archivePreferences(of: user.id) else { return true }
-    let target =
-      resource.flatMap { try? JID(local: address.local, domain: address.domain, resource: $0) } ?? JID(address)
-    return try preferences.keeps(target) {
+    return try preferences.keeps(address.jid(normal: resource)) {
       // Users are not their own contacts, but count as such here.
       try address == user.address || writer.contact(of: user.id, address)?.subscription.isInRoster == true
     }

@@ -155,10 +155,8 @@ extension Judge {
     }
   }
 
-  private static func author(of target: Entry, _ message: Message) -> JID? {
-    guard let room = target.room else { return JID(target.author.address) }
-    return try? JID(
-      local: room.address.local, domain: room.address.domain, resource: message.envelope.fromResource)
+  private static func author(of target: Entry, _ message: Message) -> JID {
+    target.room?.address.jid(normal: message.envelope.fromResource) ?? JID(target.author.address)
   }
 
   static let unsuitable = Problem(

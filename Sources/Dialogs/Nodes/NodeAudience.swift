@@ -62,8 +62,8 @@ extension Hub {
       event.configuration.denial(to: event.people.relation(of: contact.address, contact)) == nil,
       let link = link(from: event.owner.address, to: contact.address)
     else { return }
-    for resource in resources {
-      guard let address = try? JID("\(contact.address)/\(resource)") else { continue }
+    for resource in resources where !resource.isEmpty {
+      let address = contact.address.jid(normal: resource)
       batch.add(.signal(.node(NodeEvent(event, for: address)), .direct), to: link)
     }
   }

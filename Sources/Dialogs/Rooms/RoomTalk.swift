@@ -284,7 +284,8 @@ extension Judge {
     let room = state.room.name
     let (author, target) = try whisperers(post, in: state, to: nick)
     try checkWhispers(from: author, to: target, in: state.room)
-    if try blockList(of: author.party.id).patterns.contains(where: { $0.matches(target, in: room) }) {
+    let mine = try blockList(of: author.party.id)
+    if !mine.isEmpty, mine.blocks(room.address.jid(normal: target.nick)) {
       throw Problem(.blocked, "you-block-this-user", "You have blocked this occupant. Unblock them to write.")
     }
     if try shuns(target, author, resource: draft.envelope.fromResource, in: state.room) { return settle(post) }
@@ -363,7 +364,8 @@ extension Judge {
   ) throws -> Bool {
     if target.party == author.party { return false }
     if try isBlocked(author.party, resource: resource, by: target.party) { return true }
-    return try blockList(of: target.party.id).patterns.contains { $0.matches(author, in: room.name) }
+    let theirs = try blockList(of: target.party.id)
+    return !theirs.isEmpty && theirs.blocks(room.address.jid(normal: author.nick))
   }
 
   // MARK: Markers
@@ -450,15 +452,5 @@ extension Judge {
   ) throws -> (all: Int64, own: Int64) {
     if state.dirtyMarks.contains(reader), let mark = state.marks[reader] { try writer.put(mark, superseded: .zero) }
     return try writer.counting(in: state.room.id, upTo: position, by: reader)
-  }
-}
-
-extension BlockPattern {
-  /// Returns whether the pattern matches the occupant's address in the room.
-  fileprivate func matches(_ occupant: Occupants.Occupant, in room: RoomName) -> Bool {
-    guard jid.domain == room.address.domain,
-      let address = try? JID(local: room.address.local, domain: room.address.domain, resource: occupant.nick)
-    else { return false }
-    return matches(address)
   }
 }
