@@ -14,8 +14,8 @@ struct RoomCache {
     var dirtyMarks: Set<UserID> = []
     /// The number of outcasts; `nil` if not counted yet.
     var outcasts: Int?
-    /// The banned addresses that are no user's; `nil` if not read yet.
-    var addressBans: Set<BareJID>?
+    /// The banned addresses that are no user's, in normal form; `nil` if not read yet.
+    var addressBans: Set<String>?
     /// The edition of the member list (`Occupancy.edition`).
     fileprivate(set) var edition: UInt64 = 0
     /// The member list as last read (XEP-0463); `members` is `nil` if it is too long.

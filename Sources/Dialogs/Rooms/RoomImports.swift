@@ -164,15 +164,11 @@ extension Judge {
 
   /// Bans an address that is no user's.
   private mutating func importBan(_ post: Post, _ draft: MemberDraft, in state: RoomCache.State) throws {
-    let known = try writer.addressBans(of: .server(state.room.id, .rules))
-    let isRepeat = known.contains { $0.address == draft.address }
+    let known = try addressBans(in: state)
+    let isRepeat = known.contains(draft.address.description)
     if !isRepeat {
       guard known.count < Limits.addressBansMax else { throw Problem.memberListFull }
-      try writer.setValue(
-        of: state.room.id, node: ValueKey.bans, item: draft.address.description,
-        Array((Self.cut(draft.reason) ?? "").utf8))
-      state.addressBans = nil
-      rooms.edited(state)
+      try store(AddressBan(address: draft.address, reason: Self.cut(draft.reason)), in: state)
     }
     settle(post, receipt(state, isRepeat: isRepeat))
   }
