@@ -63,6 +63,45 @@ import Testing
     #expect(try await stored(stage, romeo).isEmpty)
   }
 
+  /// What a list does not name is read only if the list is written, and is charged.
+  @Test func aListIsChargedForTheBookmarksThatItDoesNotName() async throws {
+    var policy = SendingPolicy()
+    policy.stanzasPerSecond = 1
+    let stage = try Stage(sending: policy)
+    let romeo = try await stage.user("romeo")
+    func isCharged() -> Bool {
+      !stage.parley.sending.budget(of: romeo, from: nil, now: stage.clock.now).isFull(now: stage.clock.now)
+    }
+    func fill(_ bytes: Int) async throws {
+      let now = stage.clock.now
+      try await stage.parley.work { writer in
+        try writer.put(
+          Node(owner: romeo.id, name: "rest", configuration: NodeConfiguration(), createdAt: now, byteCount: bytes))
+      }
+    }
+    let all = BookmarksDraft(bookmarks: try list(0..<200), others: nil)
+    try await stage.parley.post(.node(.bookmarks(all)), by: romeo)
+    #expect(!isCharged(), "there were none")
+    try await fill(Limits.publishedBytesMax)
+    let one = BookmarksDraft(bookmarks: try list(500..<501), others: nil, changesMax: 100)
+    await #expect(throws: Problem.publishedTooMuch) {
+      try await stage.parley.post(.node(.bookmarks(one)), by: romeo)
+    }
+    #expect(!isCharged())
+    try await fill(0)
+    let receipt = try await stage.parley.post(.node(.bookmarks(one)), by: romeo)
+    #expect(isCharged())
+    stage.clock.set(stage.clock.now.milliseconds + 60_000)
+    // What was published while the list was being written stays; this one is in the second piece.
+    let later = try list(99..<100, named: "Later")[0]
+    try await publish(later, stage, by: romeo)
+    var rest = try #require(receipt.value as? BookmarkChanges)
+    let next = try await stage.parley.post(.node(.bookmarkChanges(rest)), by: romeo)
+    rest = try #require(next.value as? BookmarkChanges)
+    try await stage.parley.post(.node(.bookmarkChanges(rest)), by: romeo)
+    #expect(try await stored(stage, romeo) == [later] + list(500..<501))
+  }
+
   @Test func aLongListIsToldOnceASecond() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -238,7 +238,7 @@ import Testing
     #expect(try await bookmarks(stage, romeo) == [tomb])
     #expect(
       events(modern).map { String($0.split(separator: " ")[2]) } == [
-        "-orchard@conference.localhost", "-cell@conference.localhost",
+        "-cell@conference.localhost", "-orchard@conference.localhost",
       ])
     let list = try await stage.parley.read { try Bookmark.list(of: romeo.id, $0) }
     #expect(list?.content == .bookmarks([tomb], others: [9]))

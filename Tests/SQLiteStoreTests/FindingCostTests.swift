@@ -54,6 +54,12 @@ import Testing
     #expect(!plan.contains { $0.hasPrefix("SCAN o") || $0.hasPrefix("SCAN d") }, "\(plan)")
   }
 
+  /// The ids of a node's items are read without the items, which may be large.
+  @Test func idsOfItemsAreARangeOfTheirIndex() throws {
+    let plan = try plan(.itemIDs)
+    #expect(plan == ["SEARCH items USING COVERING INDEX items_item (user=? AND node=?)"])
+  }
+
   /// The query reads in the order of the index, from the end of the previous page.
   @Test func mediaOfADialogAreARangeOfTheirIndex() throws {
     for query in [Query.media, .mediaHeads] {

@@ -64,6 +64,8 @@ extension StoreConformance {
         publisher: scene.juliet.address)
       try scene.write { try $0.put(again, in: "n", of: scene.romeo.id) }
       try equal(try ids(true, 9), ["b", "c", "a"])
+      try equal(try scene.read { try $0.itemIDs(in: "n", of: scene.romeo.id) }, ["a", "b", "c"])
+      try equal(try scene.read { try $0.itemIDs(in: "other", of: scene.juliet.id) }, [])
       try equal(try scene.read { try $0.item("a", in: "n", of: scene.romeo.id) }, again)
       try equal(try scene.read { try $0.item("a", in: "n", of: scene.juliet.id) }, a)
 

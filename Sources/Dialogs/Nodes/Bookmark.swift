@@ -97,11 +97,13 @@ public struct BookmarkChanges: Sendable {
     let id: String
     /// The new bookmark; `nil` if it is removed.
     let bookmark: Bookmark?
-    /// The position of the item that it replaces; `nil` if there was none.
+    /// The position of the item that the new bookmark replaces; `nil` if there was none.
     let replaced: Position?
   }
 
   var changes: ArraySlice<Change>
+  /// The end of the log when the list came: what was published behind it is not removed.
+  let end: Position
   /// The number of changes that one post writes.
   let max: Int
 }

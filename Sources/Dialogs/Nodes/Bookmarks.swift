@@ -11,46 +11,43 @@ extension Judge {
     let owner = post.author
     let known = try writer.node(Bookmark.node, of: owner.id)
     var node = try known ?? newNode(Bookmark.node, of: owner, [])
-    let old = try bookmarks(of: owner)
-    var kept: [String: Bookmark] = [:]
-    for item in old { if case .bookmark(let bookmark) = item.content { kept[item.id] = bookmark } }
-    let positions = Dictionary(old.map { ($0.id, $0.position) }, uniquingKeysWith: { _, later in later })
-    var wanted: [Bookmark] = []
-    var named: Set<BareJID> = []
-    var growth = 0
     // Of two with one address the last one counts: clients append what they change.
-    let last = Dictionary(draft.bookmarks.map { ($0.address, $0) }, uniquingKeysWith: { _, later in later })
-    for address in draft.bookmarks.map(\.address) where named.insert(address).inserted {
-      guard var bookmark = last[address] else { continue }
-      let was = kept[bookmark.address.description]
-      if let was {
-        (bookmark.notifications, bookmark.isPinned) = (was.notifications, was.isPinned)
-        bookmark.extensions = was.extensions
+    let ids = draft.bookmarks.map(\.address.description)
+    let last = Dictionary(zip(ids, draft.bookmarks), uniquingKeysWith: { _, later in later })
+    // Everything is checked before anything is written, and by what is named alone: a list that is refused costs what it is charged.
+    guard last.count <= node.configuration.capacity else { throw Problem.nodeFull }
+    if let others = draft.others, others.count > Limits.itemBytesMax { throw Problem.payloadTooBig }
+    var wanted: [BookmarkChanges.Change] = []
+    var named: Set<String> = []
+    var growth = 0
+    for id in ids where named.insert(id).inserted {
+      guard var bookmark = last[id] else { continue }
+      let item = try writer.item(id, in: Bookmark.node, of: owner.id)
+      var was: Bookmark?
+      if case .bookmark(let kept)? = item?.content {
+        was = kept
+        (bookmark.notifications, bookmark.isPinned) = (kept.notifications, kept.isPinned)
+        bookmark.extensions = kept.extensions
       }
       if bookmark.byteCount > Limits.itemBytesMax { throw Problem.payloadTooBig }
       if bookmark == was { continue }
       // Space freed by others is not counted: none is refused after some have been written.
       growth += max(0, bookmark.byteCount - (was?.byteCount ?? 0))
-      wanted.append(bookmark)
+      wanted.append(BookmarkChanges.Change(id: id, bookmark: bookmark, replaced: item?.position))
     }
-    let gone = old.filter { item in !named.contains { $0.description == item.id } }
-    // Everything is checked before anything is written.
-    guard named.count <= node.configuration.capacity else { throw Problem.nodeFull }
-    if let others = draft.others, others.count > Limits.itemBytesMax { throw Problem.payloadTooBig }
     if growth > 0, try writer.published(by: owner.id, creator: nil).bytes + growth > Limits.publishedBytesMax {
       throw Problem.publishedTooMuch
     }
+    let old = try writer.itemIDs(in: Bookmark.node, of: owner.id)
+    charge(rows: old.count)
+    let gone = old.filter { !named.contains($0) }
 
     if let others = draft.others {
       try writer.setValue(of: owner.id, node: ValueKey.bookmarks, item: ValueKey.bytes, others.isEmpty ? nil : others)
     }
     if known == nil { try writer.put(node) }
-    let removals = gone.map { BookmarkChanges.Change(id: $0.id, bookmark: nil, replaced: $0.position) }
-    let additions = wanted.map { bookmark in
-      let id = bookmark.address.description
-      return BookmarkChanges.Change(id: id, bookmark: bookmark, replaced: positions[id])
-    }
-    let changes = BookmarkChanges(changes: (removals + additions)[...], max: max(1, draft.changesMax))
+    let removals = gone.map { BookmarkChanges.Change(id: $0, bookmark: nil, replaced: nil) }
+    let changes = BookmarkChanges(changes: (removals + wanted)[...], end: head, max: max(1, draft.changesMax))
     var receipt = Receipt(position: head)
     receipt.value = try write(changes, in: &node, of: owner)
     receipt.position = head
@@ -77,10 +74,10 @@ extension Judge {
     defer { isGathering = false }
     for change in changes.changes.prefix(changes.max) {
       let item = try writer.item(change.id, in: node.name, of: owner.id)
-      guard item?.position == change.replaced else { continue }
       if let bookmark = change.bookmark {
+        guard item?.position == change.replaced else { continue }
         try put(NodePublication.Item(id: change.id, content: .bookmark(bookmark)), in: &node, of: owner)
-      } else if let item {
+      } else if let item, item.position <= changes.end {
         try remove(item, from: &node, of: owner, notifies: true)
       }
     }
@@ -89,10 +86,6 @@ extension Judge {
     var rest = changes
     rest.changes = changes.changes.dropFirst(changes.max)
     return rest.changes.isEmpty ? nil : rest
-  }
-
-  private func bookmarks(of owner: Party) throws -> [NodeItem] {
-    try writer.items(in: Bookmark.node, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
   }
 
   /// Announces the whole list to those of the owner's clients that know no items: a long one once a second, and one that is too long

@@ -9,6 +9,8 @@ public protocol NodeReader {
   /// their items.
   func published(by owner: UserID, creator: BareJID?) throws -> (nodes: Int, bytes: Int)
   func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem?
+  /// Returns the ids of all items of a node, in their order: it reads an index alone, and no item.
+  func itemIDs(in node: String, of owner: UserID) throws -> [String]
   /// Returns the newest or oldest items published between two positions, both exclusive; either way in the order of
   /// publication.
   func items(

@@ -29,6 +29,10 @@ extension Reader {
     try connection(.item, owner, node, id).first(Self.item)
   }
 
+  func itemIDs(in node: String, of owner: UserID) throws -> [String] {
+    try connection(.itemIDs, owner, node).all { $0.text(0) }
+  }
+
   func items(
     in node: String, of owner: UserID, after: Position, before: Position, newest: Bool, limit: Int
   ) throws -> [NodeItem] {
@@ -97,6 +101,7 @@ extension Query {
   private static let itemColumns = "item, kind, payload, position, time, publisher"
   fileprivate static let item = Query(
     "SELECT \(itemColumns) FROM items WHERE user = ?1 AND node = ?2 AND item = ?3")
+  static let itemIDs = Query("SELECT item FROM items WHERE user = ?1 AND node = ?2 ORDER BY item")
   private static func items(_ order: String) -> Query {
     Query(
       """
