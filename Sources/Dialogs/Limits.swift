@@ -16,6 +16,9 @@ public enum Limits {
   public static let inboxBytesMax = 64 << 20
   /// Posts in one transaction: enough to amortise a sync, few enough that the last one does not wait for long.
   public static let batchPostsMax = 2_048
+  /// The weight of one account's posts in a transaction (`InboxQueue`), an ordinary post having 1: some five milliseconds of the
+  /// committer. The posts beyond it wait for the next transaction, behind those that others have posted meanwhile.
+  static let batchShare = 128
   /// The time from the beginning of a stop in which waiting posts are committed; later ones are refused with `overloaded`. It is half
   /// of the time for the stop: the rest is for sessions, which are stored behind them.
   static let stopDrain: Duration = .seconds(4)

@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import DialogsFixtures
 import ServerMetrics
@@ -12,8 +13,8 @@ import Testing
   private let author = Party(id: UserID(1), realm: RealmID(1), address: .nowhere)
 
   /// Appends a post that can be told by its position; returns whether the committer must be woken.
-  private func append(_ number: Int64, canWait: Bool = false) -> Bool? {
-    let post = Post(author: author, intent: .confirm(Position(number)), completion: .none)
+  private func append(_ number: Int64, canWait: Bool = false, by author: Party? = nil) -> Bool? {
+    let post = Post(author: author ?? self.author, intent: .confirm(Position(number)), completion: .none)
     guard case .queued(let wake) = inbox.append(post, canWait: canWait) else { return nil }
     return wake
   }
@@ -106,8 +107,81 @@ import Testing
   }
 
   @Test func theRestOfAFullBatchDoesNotWait() {
-    for number in 0...Int64(Limits.batchPostsMax) { _ = append(number, canWait: number > 0) }
-    #expect(take(pausing: true).count == Limits.batchPostsMax)
+    for number in 0...Int64(Limits.batchPostsMax) {
+      let author = Party(id: UserID(1 + number % 64), realm: RealmID(1), address: .nowhere)
+      _ = append(number, canWait: number > 0, by: author)
+    }
+    #expect(take(pausing: true) == Array(0..<Int64(Limits.batchPostsMax)))
     #expect(take(pausing: true) == [Int64(Limits.batchPostsMax)])
+  }
+
+  /// What an account has beyond its share is left behind, and does not wait for a pause either.
+  @Test func aUserAndAZoneHaveOneShareEach() throws {
+    let share = Int64(Limits.batchShare)
+    let (local, abroad) = (RealmID(1), RealmID(-1))
+    let other = Party(id: UserID(2), realm: local, address: .nowhere)
+    let elsewhere = try ["a@x.verona.example", "b@y.verona.example", "c@mantua.example"].map {
+      Party(remote: try BareJID($0), realm: abroad)
+    }
+    for number in 0...share { _ = append(number) }
+    for number in 0..<share { _ = append(1_000 + number, by: elsewhere[0]) }
+    _ = append(2_000, by: elsewhere[1])
+    _ = append(2_001, by: elsewhere[2])
+    _ = append(2_002, by: other)
+    _ = append(2_003, by: Parley.nobody)
+    #expect(inbox.count == 2 * Int(share) + 5)
+    let first: [Int64] = Array(0..<share) + Array(1_000..<1_000 + share)
+    #expect(take(pausing: true) == first + [2_001, 2_002, 2_003])
+    #expect(inbox.count == 2 && !inbox.isFull)
+    #expect(append(2_004, by: other) == false)
+    #expect(take(pausing: true) == [share, 2_000, 2_004])
+    #expect(inbox.count == 0 && inbox.taken == 2 * Int(share) + 6)
+  }
+
+  /// The bytes of what is left behind count on.
+  @Test func whatIsLeftBehindKeepsItsPlaceInAFullInbox() {
+    let inbox = Inbox(metrics: Metrics(), bytesMax: 10 * Limits.batchShare)
+    func append(_ count: Int) -> Bool {
+      let draft = PrivateXMLDraft(name: "x", bytes: Array(repeating: 0, count: count))
+      let post = Post(author: author, intent: .setPrivateXML([draft]), completion: .none)
+      return if case .queued = inbox.append(post) { true } else { false }
+    }
+    for _ in 0..<Limits.batchShare { #expect(append(1)) }
+    #expect(append(9 * Limits.batchShare) && inbox.isFull)
+    #expect(inbox.take(pausing: false).posts.count == Limits.batchShare)
+    #expect(append(Limits.batchShare) && inbox.isFull)
+    #expect(inbox.take(pausing: false).posts.count == 2)
+    #expect(!inbox.isFull && inbox.take(pausing: false).posts.isEmpty)
+  }
+
+  /// The server's work that may end a user finds all that the user has posted before.
+  @Test func workThatMayEndAUserWaitsForThePostsBeforeIt() {
+    func work(keepsCaches: Bool) {
+      let work = Intent.work(WriteTransaction(keepsCaches: keepsCaches) { _ in true })
+      _ = inbox.append(Post(author: Parley.nobody, intent: work, completion: .none))
+    }
+    /// Takes a batch: the number of posts, and of works among them.
+    func taken() -> [Int] {
+      let posts = inbox.take(pausing: false).posts
+      return [posts.count, posts.count { if case .work = $0.intent { true } else { false } }]
+    }
+    for number in 0...Int64(Limits.batchShare) { _ = append(number) }
+    work(keepsCaches: true)
+    work(keepsCaches: false)
+    work(keepsCaches: true)
+    #expect(taken() == [Limits.batchShare + 1, 1])
+    #expect(taken() == [3, 2])
+    #expect(taken() == [0, 0])
+  }
+
+  /// What changes many people counts for as many posts.
+  @Test func heavyPostsAreFewInABatch() {
+    let members = (1...8).map { MemberDraft(address: .nowhere, affiliation: .member, nick: "\($0)") }
+    let create = Intent.room(.create(RoomDraft(settings: .group, members: members)))
+    #expect(create.weight == 24 && Intent.confirm(.zero).weight == 1)
+    for _ in 0..<8 { _ = inbox.append(Post(author: author, intent: create, completion: .none)) }
+    _ = append(1, by: Party(id: UserID(2), realm: RealmID(1), address: .nowhere))
+    #expect(inbox.take(pausing: false).posts.count == 6)
+    #expect(inbox.take(pausing: false).posts.count == 3)
   }
 }

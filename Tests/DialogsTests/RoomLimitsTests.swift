@@ -266,6 +266,7 @@ import Testing
       let maker = RecordingSession(number == 0 ? paris : romeo)
       stage.submit(.create(RoomDraft(localpart: "r\(number)", settings: .open)), by: maker)
     }
+    try await stage.settle(romeo)
     var tokens: [UInt64] = []
     for number in 0...Limits.roomsPerSessionMax {
       let address = try BareJID("r\(number)@conference.localhost")

@@ -69,9 +69,9 @@ struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
   }
 }
 
-/// A queue whose first element is taken in constant time.
+/// A queue whose first element is taken in constant time, and is not kept then.
 struct FIFO<Element: Sendable>: Sendable {
-  private var elements: [Element] = []
+  private var elements: [Element?] = []
   private var next = 0
 
   var isEmpty: Bool { next == elements.count }
@@ -82,8 +82,9 @@ struct FIFO<Element: Sendable>: Sendable {
   mutating func popFirst() -> Element? {
     if isEmpty { return nil }
     let element = elements[next]
+    elements[next] = nil
     next += 1
-    // The taken elements are removed when they are half of the array: at most one move for each of them.
+    // The places of taken elements are removed when they are half of the array: at most one move for each of them.
     if 2 * next >= elements.count, next >= 64 || isEmpty {
       elements.removeFirst(next)
       next = 0

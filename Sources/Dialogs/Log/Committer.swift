@@ -6,15 +6,16 @@ import ServerMetrics
 
 /// The single consumer of the inbox. Theory:
 ///
-/// It takes all queued posts, judges each against cached dialog state, writes all entries in one transaction, and only
-/// after the sync sends the effects: outcomes to authors, entries to sessions, one hop per lane. While the disk syncs,
-/// the next batch collects: an idle server commits at once, a busy one batches by itself.
+/// It takes all queued posts, or a share of those of an account that has posted many (`InboxQueue`), judges each against
+/// cached dialog state, writes all entries in one transaction, and only after the sync sends the effects: outcomes to
+/// authors, entries to sessions, one hop per lane. While the disk syncs, the next batch collects: an idle server commits
+/// at once, a busy one batches by itself.
 ///
 /// The only timer is for posts that can wait (`Parley.canWait`): those to users elsewhere, which are on their way for
 /// longer, and of which a busy link brings one at a time. A commit of nothing else starts no sooner than
 /// `Limits.commitPause` after the last that had any. Other posts end the pause.
 ///
-/// As the only writer it needs no locks: positions are assigned here, and the order of posts in the inbox is the order
+/// As the only writer it needs no locks: positions are assigned here, and the order in which posts are taken is the order
 /// of everything. A failing batch is rolled back, all caches are dropped, and it is tried again in halves, so that one
 /// bad post does not fail others; the post that fails alone is refused with `storage-failed`.
 final class Committer: Sendable {

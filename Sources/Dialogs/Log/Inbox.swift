@@ -1,15 +1,17 @@
+import Addresses
 import ServerMetrics
 import Synchronization
 
-/// The committer's queue: any thread appends, the committer takes everything. It is bounded by `Limits.inboxPostsMax`, and by the
-/// bytes of its posts; at a bound `append` refuses, and callers are notified when there is room again (half empty, to avoid oscillation).
+/// The committer's queue: any thread appends, the committer takes batches, of which each account has a share (`InboxQueue`). It is
+/// bounded by `Limits.inboxPostsMax`, and by the bytes of its posts; at a bound `append` refuses, and callers are notified when there is
+/// room again (half empty, to avoid oscillation).
 ///
 /// States of the committer: idle, until it is woken; working; pausing, for a time that it measures itself and that a post
 /// which cannot wait ends.
 final class Inbox: Sendable {
   private enum Consumer { case idle, working, pausing }
   private struct State {
-    var posts: [Post] = []
+    var queue = InboxQueue<Post, InboxAccount>(share: Limits.batchShare, batchMax: Limits.batchPostsMax)
     /// The bytes of the posts.
     var bytes = 0
     var waiting: [@Sendable () -> Void] = []
@@ -20,8 +22,8 @@ final class Inbox: Sendable {
     /// The number of posts that were taken.
     var taken = 0
 
-    func isFull(_ bytesMax: Int) -> Bool { posts.count >= Limits.inboxPostsMax || bytes >= bytesMax }
-    func hasRoom(_ bytesMax: Int) -> Bool { posts.count < Limits.inboxPostsMax / 2 && bytes <= bytesMax / 2 }
+    func isFull(_ bytesMax: Int) -> Bool { queue.count >= Limits.inboxPostsMax || bytes >= bytesMax }
+    func hasRoom(_ bytesMax: Int) -> Bool { queue.count < Limits.inboxPostsMax / 2 && bytes <= bytesMax / 2 }
   }
   private let state = Mutex(State())
   /// The time from which on posts are refused that are not for the stop itself; `nil` while the server runs.
@@ -47,7 +49,7 @@ final class Inbox: Sendable {
         metrics.refusals.add(.inbox)
         return .full
       }
-      state.posts.append(post)
+      state.queue.append(post)
       state.bytes += bytes
       if canWait { state.hasPatient = true } else { state.hasUrgent = true }
       guard state.consumer == .idle || state.consumer == .pausing && !canWait else { return .queued(wake: false) }
@@ -64,7 +66,7 @@ final class Inbox: Sendable {
 
   var isClosed: Bool { state.withLock { $0.closed } }
   var taken: Int { state.withLock { $0.taken } }
-  var count: Int { state.withLock { $0.posts.count } }
+  var count: Int { state.withLock { $0.queue.count } }
   var isFull: Bool { state.withLock { $0.isFull(bytesMax) } }
 
   /// Runs `body` (on the committer's thread) once there is room; at once if there is, and never once the inbox is closed:
@@ -85,21 +87,18 @@ final class Inbox: Sendable {
   /// - Parameter pausing: whether posts that can wait do.
   func take(pausing: Bool) -> (posts: [Post], hasPatient: Bool) {
     let (batch, hasPatient, waiting): ([Post], Bool, [@Sendable () -> Void]) = state.withLock { state in
-      if state.posts.isEmpty || pausing && !state.hasUrgent {
+      if state.queue.isEmpty || pausing && !state.hasUrgent {
         state.consumer = pausing ? .pausing : .idle
         return ([], false, [])
       }
       state.consumer = .working
       let hasPatient = state.hasPatient
-      let batch: [Post]
-      if state.posts.count <= Limits.batchPostsMax {
-        batch = state.posts
-        state.posts = []
+      var zones: [String: String] = [:]
+      let batch = state.queue.take(weight: { $0.intent.weight }, place: { $0.place(&zones) })
+      if state.queue.isEmpty {
         state.bytes = 0
         (state.hasPatient, state.hasUrgent) = (false, false)
       } else {
-        batch = Array(state.posts.prefix(Limits.batchPostsMax))
-        state.posts.removeFirst(Limits.batchPostsMax)
         state.bytes -= batch.reduce(0) { $0 + $1.intent.byteCount }
       }
       state.taken += batch.count
@@ -126,7 +125,45 @@ final class Inbox: Sendable {
   func close() { state.withLock { $0.closed = true } }
 }
 
+/// Whoever has one share of a batch: a user here, or all users of the domains of a zone elsewhere (`DomainZone`).
+private enum InboxAccount: Hashable, Sendable {
+  case user(UserID)
+  case zone(String)
+}
+
+extension Post {
+  /// Returns how the post shares batches with those of others. `zones` keeps the zones of the domains so far.
+  fileprivate func place(_ zones: inout [String: String]) -> InboxQueue<Post, InboxAccount>.Place {
+    if author.realm.isRemote {
+      let domain = author.address.domain
+      let zone = zones[domain] ?? DomainZone.of(domain)
+      zones[domain] = zone
+      return .shared(.zone(zone))
+    }
+    if author != Parley.nobody { return .shared(.user(author.id)) }
+    // It may disable or delete a user, whose posts before it must not come behind it.
+    if case .work(let work) = intent, !work.keepsCaches { return .behindAll }
+    return .passing
+  }
+}
+
 extension Intent {
+  /// The number of ordinary posts that cost the committer about as much, as far as that is known before the post is judged.
+  var weight: Int {
+    switch self {
+    case .room(.come): Limits.roomsAtOnce
+    // A change of a person is an entry, and a new member gets two more: a bookmark and an invitation.
+    case .room(let intent): max(1, 3 * intent.peopleChanged)
+    case .node(.bookmarks(let draft), at: _): max(1, min(draft.bookmarks.count, draft.changesMax))
+    case .node(.bookmarkChanges(let left), at: _): max(1, min(left.changes.count, left.max))
+    case .node(.affiliate(node: _, let changes), at: _): max(1, changes.count / Limits.rowsPerStanza)
+    case .node(.subscribers(node: _, let changes), at: _): max(1, changes.count / Limits.rowsPerStanza)
+    case .node(.purge, at: _), .node(.delete, at: _): Limits.erasedEntriesAtOnce / Limits.rowsPerStanza
+    case .block(let patterns, reports: _), .unblock(let patterns): max(1, patterns.count / Limits.rowsPerStanza)
+    default: 1
+    }
+  }
+
   /// Whether it is committed however late it comes: what the server itself writes when it stops, and what ending sessions leave,
   /// which is little.
   fileprivate var isForStop: Bool {

@@ -33,6 +33,10 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
   private var core: Core
   private var report = Report()
   private var batch: [Posted] = []
+  /// The weight of the batch, which must not exceed the share of one account: the core would make two batches of it.
+  private var weight = 0
+  /// The share is 128, and one post more follows the batch (`Core.finally`).
+  private static let weightMax = 127
   private var said: [Int: (action: Action, text: Int)] = [:]
   /// What is online, and of the app also who was.
   private var sessions: [SessionKey: Session] = [:]
@@ -98,7 +102,8 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
         continue
       }
       if perform(script[next]) { next += 1 } else { return commit() }
-      if batch.count >= 256 { return commit() }
+      // A post has a weight of at most 3.
+      if weight > Self.weightMax - 3 { return commit() }
     }
     stopped?.resume()
     stopped = nil
@@ -255,6 +260,10 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
       }
     guard let post = core.post(action, text: text, by: session, completion: completion) else { return }
     batch.append(Posted(action: action, text: text))
+    switch action {
+    case .affiliate, .kick: weight += 3
+    default: weight += 1
+    }
     report.posts += 1
     if !core.submit(post) { report.violation = "\(action) was not taken" }
   }
@@ -322,5 +331,6 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
     if end == .crash { for key in online { if let session = sessions[key] { check(session, key, isCut: true) } } }
     report.batches += 1
     batch = []
+    weight = 0
   }
 }

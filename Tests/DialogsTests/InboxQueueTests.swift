@@ -1,0 +1,159 @@
+import Testing
+
+@testable import Dialogs
+
+/// An account has a share of each batch, and its posts keep their order.
+@Suite struct InboxQueueTests {
+  private struct Item: Hashable, Sendable {
+    var author: String
+    var number: Int
+    var weight = 1
+  }
+  private typealias Queue = InboxQueue<Item, String>
+
+  private func items(_ author: String, _ numbers: Range<Int>) -> [Item] {
+    numbers.map { Item(author: author, number: $0) }
+  }
+
+  private func place(_ item: Item) -> Queue.Place {
+    switch item.author {
+    case "server": .passing
+    case "operator": .behindAll
+    default: .shared(item.author)
+    }
+  }
+
+  private func append(_ items: [Item], to queue: inout Queue) {
+    for item in items { queue.append(item) }
+  }
+
+  private func take(_ queue: inout Queue) -> [Item] { queue.take(weight: { $0.weight }, place: place) }
+
+  @Test func aShareIsTakenAtOnceAndInOrder() {
+    var queue = Queue(share: 8, batchMax: 32)
+    #expect(take(&queue) == [] && queue.isEmpty)
+    let few = items("a", 0..<3) + items("operator", 0..<1) + items("b", 0..<1) + items("a", 3..<6)
+    append(few, to: &queue)
+    #expect(queue.count == 8)
+    #expect(take(&queue) == few)
+    #expect(take(&queue) == [] && queue.isEmpty)
+  }
+
+  @Test func oneWithThousandsHoldsUpNobody() {
+    var queue = Queue(share: 128, batchMax: 2_048)
+    append(items("a", 0..<4_000) + items("b", 0..<1), to: &queue)
+    #expect(take(&queue) == items("a", 0..<128) + items("b", 0..<1))
+    // The further posts of the account wait behind those before them, and others come.
+    append(items("a", 4_000..<4_001) + items("b", 1..<3), to: &queue)
+    #expect(take(&queue) == items("a", 128..<256) + items("b", 1..<3))
+    var left: [[Item]] = []
+    while !queue.isEmpty { left.append(take(&queue)) }
+    #expect(left.count == 30 && left.flatMap { $0 } == items("a", 256..<4_001))
+    append(items("a", 4_001..<4_005), to: &queue)
+    #expect(take(&queue) == items("a", 4_001..<4_005))
+  }
+
+  @Test func manyWithFewAreOneBatch() {
+    var queue = Queue(share: 128, batchMax: 2_048)
+    let all = (0..<8).flatMap { number in (0..<100).map { Item(author: "\($0)", number: number) } }
+    append(all, to: &queue)
+    #expect(take(&queue) == all)
+    append(items("a", 0..<128) + items("b", 0..<1), to: &queue)
+    #expect(take(&queue).count == 129)
+    #expect(queue.isEmpty)
+  }
+
+  @Test func aBatchIsBounded() {
+    var queue = Queue(share: 128, batchMax: 2_048)
+    let all = (0..<30).flatMap { number in (0..<100).map { Item(author: "\($0)", number: number) } }
+    append(all, to: &queue)
+    #expect(take(&queue) == Array(all.prefix(2_048)))
+    #expect(take(&queue) == Array(all.dropFirst(2_048)))
+  }
+
+  @Test func fewHeavyOnesAreAShare() {
+    var queue = Queue(share: 128, batchMax: 2_048)
+    let heavy = (0..<3).map { Item(author: "a", number: $0, weight: 60) }
+    append(heavy + items("b", 0..<1), to: &queue)
+    #expect(take(&queue) == Array(heavy.prefix(2)) + items("b", 0..<1))
+    #expect(take(&queue) == Array(heavy.suffix(1)))
+    // What is more than a share is taken alone.
+    let huge = (0..<2).map { Item(author: "a", number: $0, weight: 500) }
+    append(items("a", 7..<8) + huge + items("b", 1..<2), to: &queue)
+    #expect(take(&queue) == items("a", 7..<8) + items("b", 1..<2))
+    #expect(take(&queue) == Array(huge.prefix(1)))
+    #expect(take(&queue) == Array(huge.suffix(1)))
+  }
+
+  /// Those who have many take turns in half of a batch; the other half is for those who come.
+  @Test func manyWithManyHaveHalf() {
+    var queue = Queue(share: 4, batchMax: 16)
+    for author in ["a", "b", "c"] { append(items(author, 0..<100), to: &queue) }
+    #expect(take(&queue) == items("a", 0..<4) + items("b", 0..<4) + items("c", 0..<4))
+    let others = (0..<10).map { Item(author: "other\($0)", number: 0) }
+    append(others, to: &queue)
+    #expect(take(&queue) == items("a", 4..<8) + items("b", 4..<8) + Array(others.prefix(8)))
+    #expect(take(&queue) == items("c", 4..<8) + items("a", 8..<12) + Array(others.suffix(2)))
+    #expect(take(&queue) == items("b", 8..<12) + items("c", 8..<12))
+    #expect(queue.count == 300 - 36)
+  }
+
+  @Test func someWaitForAllBeforeThem() {
+    var queue = Queue(share: 4, batchMax: 16)
+    append(items("a", 0..<10) + items("server", 0..<1) + items("operator", 0..<1) + items("b", 0..<1), to: &queue)
+    #expect(take(&queue) == items("a", 0..<4) + items("server", 0..<1))
+    // A share would only let the others wait for longer.
+    #expect(take(&queue) == items("a", 4..<10) + items("operator", 0..<1) + items("b", 0..<1))
+    #expect(queue.isEmpty)
+    append(items("a", 0..<40) + items("operator", 0..<1) + items("b", 0..<1), to: &queue)
+    #expect(take(&queue) == items("a", 0..<4))
+    #expect(take(&queue) == items("a", 4..<20))
+    #expect(take(&queue) == items("a", 20..<36))
+    #expect(take(&queue) == items("a", 36..<40) + items("operator", 0..<1) + items("b", 0..<1))
+    #expect(queue.isEmpty)
+  }
+
+  @Test func nothingIsLostOrOvertakesItsAccount() {
+    var generator = Seeded(41)
+    var queue = Queue(share: 16, batchMax: 64)
+    var waiting: Set<Int> = []
+    var (told, expected): ([String: [Int]], [String: [Int]]) = ([:], [:])
+    var operators: Set<Int> = []
+    func takeSome() {
+      // Where an operator waits, the lines may get whole batches.
+      let share = operators.isDisjoint(with: waiting) ? 16 : 64
+      let batch = take(&queue)
+      #expect(batch.isEmpty == waiting.isEmpty && batch.count <= 64)
+      var weights: [String: [Int]] = [:]
+      for item in batch {
+        waiting.remove(item.number)
+        told[item.author, default: []].append(item.number)
+        weights[item.author, default: []].append(item.weight)
+        if item.author == "operator" { #expect(waiting.allSatisfy { $0 > item.number }) }
+      }
+      for (author, own) in weights where !["server", "operator"].contains(author) {
+        #expect(own.count == 1 || own.reduce(0, +) <= share)
+      }
+      #expect(queue.count == waiting.count)
+    }
+    for number in 0..<6_000 {
+      let kind = Int.random(in: 0..<60, using: &generator)
+      let author =
+        switch kind {
+        case 0: "operator"
+        case 1...3: "server"
+        case 4...30: "a"
+        case 31...40: "b"
+        default: "other\(kind)"
+        }
+      let weight = author.count > 1 ? 1 : Int.random(in: 1...20, using: &generator)
+      queue.append(Item(author: author, number: number, weight: weight))
+      waiting.insert(number)
+      if kind == 0 { operators.insert(number) }
+      expected[author, default: []].append(number)
+      if Int.random(in: 0..<40, using: &generator) == 0 { takeSome() }
+    }
+    while !queue.isEmpty { takeSome() }
+    #expect(waiting.isEmpty && told == expected)
+  }
+}
