@@ -85,9 +85,9 @@ public enum Limits {
   static let fanOutMin = 64
   /// The deliveries of fan-outs and the time between which a lane serves others, whichever are less. A delivery takes 3 us where a
   /// session gets several at once, and 20 us where each is a system call, or more over TLS: a number alone would let others wait for
-  /// 5 ms at each of two lanes. As many deliveries of smaller rooms are made at once, of those that come together. The lane looks
-  /// at the clock after each `laneStep` deliveries. More than these are made at once only where the last ones took so little time
-  /// that they are no more than a slice.
+  /// 5 ms at each of two lanes. As many deliveries of smaller rooms and to single sessions are made at once, of those that come
+  /// together; further ones wait as those of fan-outs do. The lane looks at the clock after each `laneStep` deliveries. More than
+  /// these are made at once only where the last ones took so little time that they are no more than a slice.
   static let laneSlice = 256
   static let laneSliceTime: Duration = .microseconds(500)
   static let laneStep = 32

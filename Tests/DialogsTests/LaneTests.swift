@@ -64,9 +64,9 @@ import Testing
     let lane: Lane
     private let notes: Notes
 
-    init(_ number: UInt64, _ lane: Lane, _ notes: Notes) {
+    init(_ number: UInt64, _ lane: Lane, _ notes: Notes, of user: Int64? = nil) {
       id = SessionID(number)
-      party = Party(id: UserID(Int64(number)), realm: RealmID(1), address: .nowhere)
+      party = Party(id: UserID(user ?? Int64(number)), realm: RealmID(1), address: .nowhere)
       (self.lane, self.notes) = (lane, notes)
     }
 
@@ -224,6 +224,35 @@ import Testing
     }
   }
 
+  /// Many messages to a user with many sessions are as many deliveries as those of a large room.
+  @Test func manyDeliveriesToOneUserAreMadeInSlices() {
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane()
+    let sessions = (1...16).map { Listener($0, lane, notes, of: 1) }
+    let outsider = Listener(1_000, lane, notes)
+    for token: UInt64 in 1...40 {
+      for session in sessions { lane.deliver(delivery(token), to: session) }
+    }
+    lane.deliver(delivery(7), to: outsider)
+    lane.deliver(.signal(.closed(.revoked), .direct), to: sessions[15])
+    loop.run()
+    // A slice at once, and the end of a login with it; then a slice of 24 for each of eleven sessions, in which the outsider has a turn.
+    var heard = notes.taken().filter { !$0.hasSuffix("written") }
+    #expect(heard.count == 256 + 1 + 11 * 24 + 1 && loop.pauses == 1)
+    #expect(heard.firstIndex(of: "16: revoked") == 256)
+    #expect(heard.firstIndex(of: "1000: 7") == 256 + 1 + 2 * 24)
+    lane.deliver(delivery(41), to: sessions[0])
+    lane.deliver(delivery(41), to: sessions[15])
+    loop.run()
+    #expect(notes.taken() == ["1: 41", "1 written"])
+    while loop.pauses > 0 { loop.endPauses() }
+    heard += notes.taken().filter { !$0.hasSuffix("written") }
+    for number in 1...16 {
+      let own = heard.filter { $0.hasPrefix("\(number): ") && !$0.hasSuffix("revoked") }
+      #expect(own == (1...(number == 16 ? 41 : 40)).map { "\(number): \($0)" })
+    }
+  }
+
   @Test func notEverybodyGetsOneOfAFanOut() {
     let (loop, notes) = (Loop(), Notes())
     let lane = loop.lane()
@@ -351,8 +380,10 @@ import Testing
         spread(token, to: hearing, in: room)
         for session in hearing { expected[session.id.number, default: []].append(token) }
       case 3, 4:
-        lane.deliver(delivery(token), to: sessions[first])
-        expected[sessions[first].id.number, default: []].append(token)
+        for session in sessions[first..<(first + (Bool.random(using: &generator) ? 1 : 100))] {
+          lane.deliver(delivery(token), to: session)
+          expected[session.id.number, default: []].append(token)
+        }
       default:
         loop.run()
         if Bool.random(using: &generator) { loop.endPauses() }

@@ -5,6 +5,8 @@ enum FanOut: Hashable, Sendable {
   case user(UserID)
   /// Announcements to all users of a realm.
   case realm(RealmID)
+  /// Deliveries of any origin to the sessions of a user, beyond a slice of those that have arrived together.
+  case recipient(UserID)
 }
 
 /// The deliveries that wait on a lane because they belong to a large fan-out, as a value. Theory:

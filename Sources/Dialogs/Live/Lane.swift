@@ -6,9 +6,9 @@ import Synchronization
 ///
 ///     let lane = Lane { body in loop.execute(body) }
 ///
-/// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, or of many rooms at once, are
-/// delivered in slices (`LaneQueue`), which end after a number of deliveries or a time. Between two slices the lane does its other
-/// work.
+/// Deliveries of large fan-outs, such as the messages of a room with thousands of sessions, or of many rooms at once, and
+/// many deliveries to single sessions that come together are made in slices (`LaneQueue`), which end after a number of
+/// deliveries or a time. Between two slices the lane does its other work.
 public final class Lane: Sendable {
   /// A delivery, or several.
   enum Item: Sendable {

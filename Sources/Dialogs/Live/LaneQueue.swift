@@ -6,6 +6,10 @@
 ///
 /// A delivery to one session passes the backlog if no item there names that session. So nobody else waits, and a session
 /// has everything in order.
+///
+/// Of the deliveries that have arrived together, no more than a slice are made at once. Further ones to single sessions
+/// wait in the `FanOutQueue` as well, where the users to whom they go take turns: a thousand messages to a user with
+/// thirty sessions would hold up the lane as a large room does.
 struct LaneQueue: Sendable {
   typealias Turn = FanOutQueue<any LiveSession, Delivery>.Turn
 
@@ -42,7 +46,8 @@ struct LaneQueue: Sendable {
       if backlog.names(session.id) {
         backlog.append(item)
       } else {
-        add(delivery, to: session, of: fanOut, orTo: &items)
+        let origin: FanOut? = fanOut ?? (items.count < Limits.laneSlice ? nil : .recipient(session.party.id))
+        add(delivery, to: session, of: origin, orTo: &items)
       }
     case .many(let spread):
       if !spread.isLarge, atOnce + item.count <= Limits.laneSlice {
