@@ -235,8 +235,21 @@ public enum Limits {
   public static let reactionsMax = 20
   /// Octets of one emoji: the longest sequences of Unicode 16 have 35; longer ones are left out.
   public static let emojiBytesMax = 64
-  /// Users whose reactions to one message are stored: later ones are only relayed.
+  // All reactions to one message, which each further one reads, stores and sends to apps as a whole. A reaction that would
+  // exceed one of these bounds is refused with `too-many-reactions` if it is an app's; a stanza is only relayed. Reactions
+  // can always be removed, and replaced by no more bytes and no more different ones. A message that has more, from before
+  // there were bounds, cannot get further ones. A user's set of several emoji is accepted within half of the different
+  // emoji and of the bytes, so that a few users with many emoji leave the other half to those with one.
+  /// Users whose reactions to one message are stored.
   public static let reactingUsersMax = 500
+  /// Different emoji on one message: services show 20 to 100. Those that are on the message already can be chosen by
+  /// others nonetheless.
+  public static let differentReactionsMax = 100
+  /// Bytes of the reactions to one message (`MessageState.reactionBytes`), half of the largest message of an app: one
+  /// emoji of each of `reactingUsersMax` users, if it has at most 17 bytes, as nearly all have.
+  public static let reactionsBytesMax = 32_768
+  /// The bytes that a user takes at least beside each emoji: some more than an id of one dialog takes in an event (44).
+  static let reactingUserBytes = 48
   /// Numbers in the waveform of a recording, which is drawn about as many pixels wide; more are refused with
   /// `too-large`.
   public static let waveformMax = 256
@@ -579,7 +592,7 @@ public enum Limits {
   /// Bytes of messages after which a page ends early, with at least one message: 16 messages of the largest that apps write, and some
   /// 1,000 of those that people write. The page that follows continues behind it.
   public static let pageBytesMax = 1_048_576
-  /// The bytes that an entry takes beside what users have written in it, and that one user's reactions take, about.
+  /// The bytes that an entry takes beside what users have written in it, about.
   static let entryBytes = 256
   /// Messages that a marker passes and among which the one whose author is told is looked for: the newest; a reader
   /// further behind tells no one.

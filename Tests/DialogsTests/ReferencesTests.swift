@@ -85,11 +85,96 @@ import Testing
     full.reactions = (0..<Limits.reactingUsersMax).map {
       .init(user: Self.party(Int64($0 + 100), "u\($0)"), emoji: ["a"])
     }
-    #expect(try fold(.reactions(["a"]), by: Self.juliet, into: full) == nil)
+    #expect(throws: ReferenceRefusal.full) { try fold(.reactions(["a"]), by: Self.juliet, into: full) }
     // A user who has reacted may still change the reaction.
     let changed = try #require(try fold(.reactions(["b"]), by: Self.party(100, "u0"), into: full))
     #expect(changed.reactions.count == Limits.reactingUsersMax)
     #expect(changed.reactions[0].emoji == ["b"])
+  }
+
+  /// A message with the reactions of `count` users, who choose 20 emoji each.
+  private static func reacted(by count: Int, _ emoji: (_ user: Int, _ each: Int) -> String) -> MessageState {
+    var state = MessageState(version: Position(9))
+    state.reactions = (0..<count).map { user in
+      .init(user: party(Int64(user + 100), "u\(user)"), emoji: (0..<Limits.reactionsMax).map { emoji(user, $0) })
+    }
+    return state
+  }
+
+  @Test func aMessageTakesSoManyDifferentEmoji() throws {
+    let full = Self.reacted(by: Limits.differentReactionsMax / Limits.reactionsMax) { "\($0).\($1)" }
+    #expect(throws: ReferenceRefusal.full) { try fold(.reactions(["new"]), by: Self.juliet, into: full) }
+    #expect(throws: ReferenceRefusal.full) { try fold(.reactions(["0.0", "new"]), by: Self.juliet, into: full) }
+    // Those that are there are everybody's.
+    let two = try #require(try fold(.reactions(["0.0", "1.1"]), by: Self.juliet, into: full))
+    #expect(two.reactions.last == MessageState.Reaction(user: Self.juliet, emoji: ["0.0", "1.1"]))
+    // An emoji in place of one that nobody else has chosen is no further one, and what is removed leaves room.
+    let own = (1..<Limits.reactionsMax).map { "0.\($0)" }
+    #expect(try fold(.reactions(own + ["new"]), by: Self.party(100, "u0"), into: full) != nil)
+    let fewer = try #require(try fold(.reactions(own), by: Self.party(100, "u0"), into: full))
+    #expect(try fold(.reactions(["new"]), by: Self.juliet, into: fewer) != nil)
+    // A set of several is accepted in the first half alone.
+    #expect(throws: ReferenceRefusal.full) { try fold(.reactions(["0.1", "new"]), by: Self.juliet, into: fewer) }
+    let half = Self.reacted(by: 2) { "\($0).\($1)" }
+    let rest = (0..<Limits.differentReactionsMax / 2 - 2 * Limits.reactionsMax).map { "2.\($0)" }
+    #expect(try fold(.reactions(rest), by: Self.juliet, into: half) != nil)
+    #expect(throws: ReferenceRefusal.full) { try fold(.reactions(rest + ["new"]), by: Self.juliet, into: half) }
+  }
+
+  @Test func theReactionsOfAMessageHaveABoundOfBytes() throws {
+    var state = MessageState(version: Position(9))
+    /// Adds users with these emoji until one is refused, and returns how many there were.
+    func fill(_ emoji: [String], _ name: String) -> Int {
+      for number in 0...Limits.reactingUsersMax {
+        let user = Self.party(Int64(1_000 + state.reactions.count), "\(name)\(number)")
+        do throws(ReferenceRefusal) {
+          if let next = try fold(.reactions(emoji), by: user, into: state) { state = next }
+        } catch {
+          #expect(error == .full)
+          return number
+        }
+      }
+      return -1
+    }
+    // As many and as long ones as one user may choose take half of the bytes.
+    let long = (10..<10 + Limits.reactionsMax).map { "\($0)" + String(repeating: "x", count: Limits.emojiBytesMax - 2) }
+    let many = fill(long, "u")
+    #expect(many == 7)
+    #expect(state.reactionBytes == 7 * 20 * (48 + 64))
+    let half = fill(Array(long.prefix(10)), "u")
+    #expect(half == 0)
+    // Single ones take the other half; what counts are the addresses.
+    let single = fill(["👍"], String(repeating: "n", count: 1_000))
+    #expect(single == 16)
+    #expect(state.reactionBytes <= Limits.reactionsBytesMax)
+    // A set takes the place of one as large there, and a larger one does not.
+    let other = Array(long.dropLast()) + [String(repeating: "y", count: Limits.emojiBytesMax)]
+    #expect(try fold(.reactions(other), by: state.reactions[0].user, into: state) != nil)
+    let last = try #require(state.reactions.last?.user)
+    #expect(try fold(.reactions(["👎🏽"]), by: last, into: state) != nil)
+    #expect(throws: ReferenceRefusal.full) { try fold(.reactions(["👍", "👎"]), by: last, into: state) }
+    // One emoji of each user that may react fits.
+    state = MessageState(version: Position(9))
+    let users = fill(["👍🏽"], "user")
+    #expect(users == Limits.reactingUsersMax)
+    #expect(state.reactions.count == Limits.reactingUsersMax)
+  }
+
+  @Test func reactionsBeyondTheBoundsDoNotGetMore() throws {
+    let long = String(repeating: "x", count: 50)
+    let old = Self.reacted(by: Limits.reactingUsersMax) { "\($0).\($1).\(long)" }
+    let user = Self.party(100, "u0")
+    #expect(try fold(.reactions([]), by: user, into: old)?.reactions.count == Limits.reactingUsersMax - 1)
+    let own = old.reactions[0].emoji
+    #expect(try fold(.reactions(Array(own.dropLast())), by: user, into: old)?.reactions[0].emoji.count == own.count - 1)
+    #expect(try fold(.reactions(Array(own.dropLast()) + ["new"]), by: user, into: old) != nil)
+    // One that is longer, and one more that is new although it is shorter.
+    let longer = Array(own.dropLast()) + [String(repeating: "y", count: Limits.emojiBytesMax)]
+    #expect(throws: ReferenceRefusal.full) { try fold(.reactions(longer), by: user, into: old) }
+    var shared = old
+    shared.reactions[1] = .init(user: old.reactions[1].user, emoji: own)
+    #expect(throws: ReferenceRefusal.full) { try fold(.reactions(["new"]), by: old.reactions[1].user, into: shared) }
+    #expect(try fold(.reactions([own[0]]), by: old.reactions[1].user, into: shared) != nil)
   }
 
   @Test func nothingLeavesATombstone() throws {
@@ -236,6 +321,31 @@ import Testing
     #expect(try await code(.retraction(reason: nil), one.id, by: romeo) == nil)
     #expect(try await code(.retraction(reason: nil), one.id, by: romeo) == "message-deleted")
     #expect(try await code(.reply, one.id, "yes", by: juliet) == "message-deleted")
+  }
+
+  @Test func aReactionTooManyIsRelayedWhereTheAppIsRefused() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let one = try await said("one", "1", from: romeo, to: juliet, stage)
+    var full = MessageState(version: one.position, revision: 1)
+    full.reactions = try await stage.crowd(Limits.differentReactionsMax / Limits.reactionsMax).map { user in
+      .init(user: user, emoji: (0..<Limits.reactionsMax).map { "\(user.id.number).\($0)" })
+    }
+    let state = full
+    try await stage.parley.work { try $0.put(state, of: one.position, in: one.dialog) }
+    let refused = try await problem {
+      _ = try await refer(.reactions(["new"]), .entry(one.id), isApp: true, from: juliet, to: romeo, stage)
+    }
+    #expect(refused?.kind == .tooLarge && refused?.code == "too-many-reactions" && refused?.field == "emoji")
+    // It remains a reaction of the stanza's, and no message to read, although it has a text for older clients.
+    let relayed = try await refer(.reactions(["new"]), .stanza("1"), text: "new", from: juliet, to: romeo, stage)
+    #expect(reference(relayed)?.kind == .reactions(["new"]))
+    #expect(reference(relayed)?.outcome?.state == state)
+    #expect(sequence(relayed) == 0)
+    let known = state.reactions[0].emoji[0]
+    let accepted = try await refer(.reactions([known]), .entry(one.id), isApp: true, from: juliet, to: romeo, stage)
+    let last = reference(accepted)?.outcome?.state?.reactions.last
+    #expect(last == MessageState.Reaction(user: juliet, emoji: [known]))
   }
 
   @Test func aCorrectionsIDMeansWhatItCorrects() async throws {

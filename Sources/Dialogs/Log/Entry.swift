@@ -70,7 +70,7 @@ public final class Entry: Sendable {
     bytes += content.extras.count + content.text.utf8.count + (content.fields?.utf8.count ?? 0)
     for file in content.attachments { bytes += file.url.utf8.count + (file.name?.utf8.count ?? 0) }
     guard let state else { return bytes }
-    return bytes + (state.text?.utf8.count ?? 0) + state.reactions.count * Limits.entryBytes
+    return bytes + (state.text?.utf8.count ?? 0) + state.reactionBytes
   }
   /// Whether another user may see it too; `false` for a message to oneself.
   public var isToOther: Bool {

@@ -136,7 +136,8 @@ public struct MessageState: Hashable, Sendable {
   public var editedAt: Timestamp?
   /// The retraction of a tombstone, which has no other content.
   public var retraction: Retraction?
-  /// The reactions of each user, in the order of their first one; at most `Limits.reactingUsersMax`.
+  /// The reactions of each user, in the order of their first one; at most `Limits.reactingUsersMax`, with at most
+  /// `differentReactionsMax` emoji and `reactionsBytesMax` bytes.
   public var reactions: [Reaction]
   /// The pin; `nil` if the message is not pinned.
   public var pin: Pin?

@@ -12,7 +12,8 @@ import Basics
 //   sent, edited -retraction (by its author), moderation (by a moderator)-> tombstone, which is final
 //
 // The fold is a pure function of state, kind and actor. A refused reference changes nothing: an app gets an error, an
-// XMPP stanza is stored as the message that it is for a client which does not know the XEP.
+// XMPP stanza is stored as the message that it is for a client which does not know the XEP, or, if there are too many
+// reactions, as a reaction that only XMPP clients show.
 
 /// The reason why a reference has no effect.
 enum ReferenceRefusal: Error, Hashable {
@@ -22,6 +23,8 @@ enum ReferenceRefusal: Error, Hashable {
   case gone
   /// The message's kind cannot be referred to in this way.
   case unsuitable
+  /// The message would have more reactions than it may have.
+  case full
 }
 
 extension MessageState {
@@ -51,10 +54,10 @@ extension MessageState {
       if kept.isEmpty {
         if next.reactions.count == state?.reactions.count ?? 0 { return nil }
       } else {
-        guard next.reactions.count < Limits.reactingUsersMax else { return nil }
         // In the order of each user's first reaction.
         let place = state?.reactions.firstIndex { $0.user == actor } ?? next.reactions.endIndex
         next.reactions.insert(Reaction(user: actor, emoji: kept), at: min(place, next.reactions.endIndex))
+        guard next.isWithinBounds(after: state, choosing: kept.count) else { throw .full }
       }
     case .pin(let isPinned):
       guard mayPin else { throw .foreign }
@@ -80,6 +83,26 @@ extension MessageState {
     return Array(
       emoji.filter { !$0.isEmpty && $0.utf8.count <= Limits.emojiBytesMax && seen.insert($0).inserted }
         .prefix(Limits.reactionsMax))
+  }
+
+  /// Returns whether the message may have these reactions after a user chose so many emoji: within the bounds, of which
+  /// several emoji have half, or no more than it had.
+  private func isWithinBounds(after former: MessageState?, choosing count: Int) -> Bool {
+    guard reactions.count <= Limits.reactingUsersMax else { return false }
+    let share = count == 1 ? 1 : 2
+    let (bytes, different) = (reactionBytes, differentReactions)
+    guard bytes <= Limits.reactionsBytesMax / share || bytes <= former?.reactionBytes ?? 0 else { return false }
+    return different <= Limits.differentReactionsMax / share || different <= former?.differentReactions ?? 0
+  }
+
+  private var differentReactions: Int { Set(reactions.flatMap(\.emoji)).count }
+
+  /// The bytes that the reactions take in an event, about: for each emoji of each user those of the emoji and of the user.
+  var reactionBytes: Int {
+    reactions.reduce(0) { sum, reaction in
+      let user = max(reaction.user.address.description.utf8.count, Limits.reactingUserBytes)
+      return reaction.emoji.reduce(sum) { $0 + user + $1.utf8.count }
+    }
   }
 }
 
@@ -117,11 +140,18 @@ extension Judge {
         kind, text: text, mentions: mentions, by: actor, mayModerate: mayModerate, mayPin: mayPin, into: target.state,
         of: target, at: head.next, id: id, time: time)
     } catch {
-      guard isApp else { return nil }
       switch error {
+      // It remains a reaction, which is no message to read.
+      case .full where !isApp: state = nil
+      case _ where !isApp: return nil
       case .foreign: throw Problem(.forbidden, "message-foreign", "Only its author may do this to a message.")
       case .gone: throw Problem(.missing, "message-deleted", "This message was deleted.")
       case .unsuitable: throw Self.unsuitable
+      case .full:
+        throw Problem(
+          .tooLarge, "too-many-reactions",
+          "This message has as many reactions as it may have, or nearly. One emoji that it has may still be accepted.",
+          field: "emoji")
       }
     }
     let reference = Reference(
