@@ -1,4 +1,6 @@
+import Accounts
 import Addresses
+import Basics
 import Dialogs
 import DialogsFixtures
 import NIOCore
@@ -126,6 +128,56 @@ struct RosterTests {
     #expect(try roster(namedMax: named.utf8.count - 1) == expected(""))
     try await stage.parley.post(.contact(address: juliet.address, name: "Sun", groups: []), by: romeo)
     #expect(try roster(namedMax: 0) == expected(" name='Sun'"))
+  }
+
+  /// A roster is charged by its items when it is written, and so are its changes; one that was written is sent again.
+  @Test func whatIsWrittenOfARosterIsCharged() async throws {
+    let network = try ServerNetwork()
+    let stage = network.stage
+    let user = try await stage.accounts.register(try bare("juliet@localhost"), password: "x", displayName: nil)
+    let juliet = Party(id: user.id, realm: user.realm, address: user.address)
+    let addresses = try (0..<20 * DoorLimits.rosterItemsPerStanza).map { try bare("c\($0)@elsewhere.example") }
+    try await stage.parley.work { writer in
+      for (index, address) in addresses.enumerated() {
+        try writer.put(
+          Contact(
+            owner: juliet.id, address: address, peer: nil, subscription: Subscription.none.listed,
+            version: Position(Int64(index) + 2)))
+      }
+    }
+    let options = DoorContext.Options(domains: ["localhost"], allowsPlaintext: true, version: "1")
+    let door = DoorContext(accounts: stage.accounts, options: options, logger: network.door.logger)
+    let listener = try await XMPPListener(door: door, group: network.group, tls: { _ in nil })
+    let client = try await RawServer(
+      network.group, port: try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false))
+    try await client.logIn("juliet", password: "x")
+    try await client.ask("<iq type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>", until: "</iq>")
+
+    let budget = stage.parley.sending.budget(of: juliet, from: nil, now: stage.clock.now)
+    /// Returns how many stanzas the user has left, who has all of them again afterwards.
+    func left() -> Int {
+      let now = stage.clock.now
+      var count = 0
+      while budget.charge(stanzas: 1, bytes: 0, now: now) == nil { count += 1 }
+      stage.clock.set(now.milliseconds + 60_000)
+      return count
+    }
+    _ = left()
+    let all = left()
+    func charged(_ attribute: String = "", until end: String = "</query></iq>") async throws -> Int {
+      try await client.ask("<iq type='get' id='r'><query xmlns='jabber:iq:roster'\(attribute)/></iq>", until: end)
+      return all - left()
+    }
+    #expect(try await charged() == 21)
+    #expect(try await charged() == 1)
+    try await stage.parley.post(.contact(address: bare("nurse@elsewhere.example"), name: nil, groups: []), by: juliet)
+    #expect(try await charged() == 21)
+    let version = stage.parley.cursor(Position(1), in: juliet.realm)
+    let last = try #require(addresses.last)
+    #expect(try await charged(" ver='\(version)'", until: "jid='\(last)'") == 21)
+    try await client.close()
+    await listener.stopAccepting()
+    try await network.end()
   }
 
   /// What was approved for an address that nobody had is void for whoever gets the address, on every server.

@@ -22,6 +22,13 @@ struct ContactTable: Sendable {
     for contact in contacts.values { list(contact) }
   }
 
+  /// The number of items, at the cost of those that have changed.
+  var count: Int {
+    changed.reduce(merged.count) { count, change in
+      count + (change.value == nil ? 0 : 1) - (merged[change.key] == nil ? 0 : 1)
+    }
+  }
+
   subscript(_ address: BareJID) -> Contact? {
     if let change = changed[address] { return change }
     return merged[address]

@@ -214,6 +214,9 @@ extension ContactSnapshot {
     return addresses.compactMap { contact($0) }
   }
 
+  /// The number of `contacts` at most, without composing them: those in several contact groups count for each.
+  public var contactCountMax: Int { shared.reduce(own.count) { $0 + $1.members.count } }
+
   /// Calls `body` with the `contacts` and what `find` returns for the local ones, without those by groups for whom it
   /// returns `nil`: they are not even composed.
   func forEachContact<Found>(finding find: (UserID) -> Found?, _ body: (Contact, Found?) -> Void) {

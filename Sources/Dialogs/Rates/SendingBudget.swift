@@ -353,8 +353,8 @@ public final class SendingBudget: Sendable {
     return isOwn || zone?.isInDebt(now: now) == true
   }
 
-  /// Charges stanzas; one that names many people counts as one for each.
-  func owe(stanzas count: Int, now: Timestamp) {
+  /// Charges stanzas; one that names many people counts as one for each, and one that costs more than others as several.
+  public func owe(stanzas count: Int, now: Timestamp) {
     if isUnlimited { return }
     zone?.owe(stanzas: count, now: now)
     state.withLock { $0.stanzas.owe(rates.stanzas, count: count, now: now) }

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import NIOCore
 import XMLStream
@@ -7,7 +8,7 @@ import XMPP
 /// RFC 6121 2: reads and writes the roster. Its data is in the user's contact snapshot.
 ///
 /// The whole roster is encoded once per snapshot, so that a get copies bytes. A client that states its version (2.6)
-/// gets only the changes since, each item once, as pushes behind an empty result.
+/// gets only the changes since, each item once, as pushes behind an empty result. The user is charged for what is encoded.
 ///
 /// A contact by a contact group to whom the user gave no name has that of their profile (2.1.2.4).
 struct Roster: Feature {
@@ -54,7 +55,7 @@ struct Roster: Feature {
       turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = false }
       let owner = turn.party.id
       // The whole roster takes less than more changes than it has items (2.6.3).
-      let limit = contactSnapshot.contacts.count
+      let limit = contactSnapshot.contactCountMax
       turn.fetch { reader in
         (try reader.rosterVersion(of: owner), try reader.contactChanges(of: owner, after: known, limit: limit))
       } reply: { (snapshot) throws(StanzaError) in
@@ -62,6 +63,7 @@ struct Roster: Feature {
         let contactSnapshot = try interest(turn)
         guard contactSnapshot.rosterVersion == version, let changes, changes.allSatisfy(isTellable)
         else { return replyWhole(turn, contactSnapshot) }
+        charge(turn, items: changes.count)
         turn.reply()
         for change in changes { sendPush(change, to: turn.session) }
       }
@@ -86,9 +88,16 @@ struct Roster: Feature {
 
   private static func replyWhole(_ turn: Turn, _ contactSnapshot: ContactSnapshot) {
     let body = contactSnapshot.forms.form(for: .xmpp) {
-      encoded(contactSnapshot, version: turn.parley.cursor(contactSnapshot.rosterVersion, in: turn.party.realm))
+      charge(turn, items: contactSnapshot.contactCountMax)
+      return encoded(contactSnapshot, version: turn.parley.cursor(contactSnapshot.rosterVersion, in: turn.party.realm))
     }
     turn.reply { $0.raw(body) }
+  }
+
+  /// Charges the user for items that are written for one request. A component that asks for them has a budget of its own.
+  private static func charge(_ turn: Turn, items: Int) {
+    guard turn.session.impersonated == nil else { return }
+    turn.session.sending.owe(stanzas: items / DoorLimits.rosterItemsPerStanza, now: turn.parley.clock.now)
   }
 
   /// Returns `<query/>` with every visible item, ordered by address. A roster that would become too long for one stanza
