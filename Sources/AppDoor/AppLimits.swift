@@ -56,8 +56,8 @@ enum AppLimits {
   static let dialogWaitersMax = 16
 
   // Pages of messages, whose bytes the core bounds (`Limits.pageBytesMax`).
-  /// Requests that read messages and build their answers at a time, a few megabytes each, of all users and of one: more than there
-  /// are threads to do so. Further ones wait in order, and users take turns.
+  /// Requests that read messages, contacts or users and build their answers at a time, a few megabytes each, of all users and of
+  /// one: more than there are threads to do so. Further ones wait in order, and users take turns.
   static let readPlacesMax = 16
   static let readPlacesPerUserMax = 4
 

@@ -1,3 +1,4 @@
+import Accounts
 import Dialogs
 import HTTPPort
 import JSON
@@ -134,16 +135,26 @@ struct OperationEntry: Sendable {
   enum Answer: Sendable {
     case done
     case json(status: Int, [UInt8], tag: String? = nil)
+    /// The client has the output with this tag.
+    case held(tag: String)
     case bytes(Download)
     case stream(StreamChannel.Body)
   }
 
   init<Op: ServedOperation>(_ operation: Op.Type) {
     self.init(operation) { input, _, call in
+      // It is read first: of an output that changes meanwhile the client gets an older tag, and the whole at its next request.
+      let tag = try await Op.version(call).map { version -> String in
+        // Another release of the server may write the same output with other members. Two users may have the same version, as those
+        // of one contact group do, and a browser keeps what both get under one address.
+        let user = call.caller?.user.id.number ?? 0
+        return Array("\(call.door.settings.version) \(user) \(version)".utf8).withUnsafeBytes { Self.tag($0) }
+      }
+      if let tag, call.isHeld(tag) { return .held(tag: tag) }
       let outcome = try await Op.perform(input, call)
       let answer = Self.answer(outcome)
       guard Op.isConditional, case .json(let status, let bytes, _) = answer else { return answer }
-      return .json(status: status, bytes, tag: Self.tag(Op.tagged(outcome.output)))
+      return .json(status: status, bytes, tag: tag ?? Self.tag(Op.tagged(outcome.output)))
     }
   }
 
@@ -182,12 +193,14 @@ struct OperationEntry: Sendable {
   private static func tag(_ output: some JSONWritable) -> String {
     var writer = JSONWriter(capacity: 512)
     output.write(to: &writer)
+    return writer.bytes.withUnsafeBytes { tag($0) }
+  }
+
+  private static func tag(_ bytes: UnsafeRawBufferPointer) -> String {
     var (digest, other) = (Digest64(), Digest64())
     other.combine("tag")
-    writer.bytes.withUnsafeBytes {
-      digest.combine($0)
-      other.combine($0)
-    }
+    digest.combine(bytes)
+    other.combine(bytes)
     return String(digest.finish(), radix: 36) + String(other.finish(), radix: 36)
   }
 

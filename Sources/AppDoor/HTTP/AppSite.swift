@@ -77,20 +77,20 @@ extension AppDoor {
     let place = caller.map { ReadPlace(readPlaces, for: $0.user.id) }
     // What the response is made of is in memory once from then on.
     defer { place?.end() }
+    let held = request.headers[values: .ifNoneMatch]
     let call = RequestContext(
       door: self, caller: caller,
       realm: caller.map { realm($0.user.realm) } ?? realm(host: request.head.authority), address: address,
       host: request.head.authority, isSecure: peer.isSecure, readPlace: place,
-      whenClientLeaves: { context.whenClientLeaves($0) })
+      isHeld: { Self.isHeld($0, in: held) }, whenClientLeaves: { context.whenClientLeaves($0) })
     let owner = caller.map { ReadOwner.user($0.user.id) } ?? .network(address)
     switch try await ReadOwner.$current.withValue(owner, operation: { try await operation.perform(input, call) }) {
     case .done: return OperationRunner.response(204, nil)
     case .json(let status, let bytes, let tag):
       guard let tag else { return OperationRunner.response(status, bytes) }
-      // Access is checked at each request.
-      let headers: HTTPFields = [.eTag: "\"\(tag)\"", .cacheControl: "private, no-cache"]
-      if Self.isHeld("\"\(tag)\"", by: request) { return Response(status: .notModified, headers: headers) }
-      return OperationRunner.response(status, bytes, headers)
+      if call.isHeld(tag) { return Self.notModified(tag) }
+      return OperationRunner.response(status, bytes, Self.conditionalHeaders(tag))
+    case .held(let tag): return Self.notModified(tag)
     case .bytes(let download): return Self.response(download, to: request)
     case .stream(let stream):
       stream.whenCut { context.cut() }
@@ -126,17 +126,26 @@ extension AppDoor {
       })
   }
 
+  /// Returns the headers of what a client may keep, and must ask for all the same: access is checked at each request.
+  private static func conditionalHeaders(_ tag: String) -> HTTPFields {
+    [.eTag: "\"\(tag)\"", .cacheControl: "private, no-cache"]
+  }
+
+  private static func notModified(_ tag: String) -> Response {
+    Response(status: .notModified, headers: conditionalHeaders(tag))
+  }
+
   /// Returns whether the client has the resource (RFC 9110 13.1.2): compared weakly, as proxies may weaken a tag.
-  private static func isHeld(_ tag: String, by request: Request) -> Bool {
-    let held = request.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
-    return held.contains { ["*", tag, "W/\(tag)"].contains($0.filter { $0 != " " }) }
+  ///
+  /// - Parameter held: The values of `If-None-Match`.
+  private static func isHeld(_ tag: String, in held: [String]) -> Bool {
+    held.joined(separator: ",").split(separator: ",")
+      .contains { ["*", "\"\(tag)\"", "W/\"\(tag)\""].contains($0.filter { $0 != " " }) }
   }
 
   private static func response(_ download: Download, to request: Request) -> Response {
-    let tag = "\"\(download.tag)\""
-    // Access is checked at each request; the bytes are sent once.
-    var headers: HTTPFields = [.eTag: tag, .cacheControl: "private, no-cache"]
-    if isHeld(tag, by: request) { return Response(status: .notModified, headers: headers) }
+    if isHeld(download.tag, in: request.headers[values: .ifNoneMatch]) { return notModified(download.tag) }
+    var headers = conditionalHeaders(download.tag)
     headers[.contentType] = download.mediaType
     headers[.xContentTypeOptions] = "nosniff"
     headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"

@@ -1,9 +1,9 @@
 import Dialogs
 import Synchronization
 
-/// The places of requests whose answers are built from messages. Theory:
+/// The places of requests whose answers may be long: pages of messages and users, a whole list of contacts. Theory:
 ///
-/// Such an answer is in memory several times while it is built: as entries, as the wire's objects, and as JSON. Hence a request
+/// Such an answer is in memory several times while it is built: as rows, as the wire's objects, and as JSON. Hence a request
 /// takes a place before it reads, and has it until its answer is built. Users take turns (`Turns`), and further requests wait in
 /// order: a client that asks for many pages at once gets all of them, in the memory of a few.
 final class ReadPlaces: Sendable {
@@ -37,7 +37,7 @@ final class ReadPlaces: Sendable {
 final class ReadPlace: Sendable {
   private let places: ReadPlaces
   private let user: UserID
-  private let isTaken = Mutex(false)
+  let isTaken = Mutex(false)
 
   init(_ places: ReadPlaces, for user: UserID) {
     self.places = places

@@ -17,8 +17,10 @@ struct RequestContext: Sendable {
   /// The authority that the client used (`localhost:8080`).
   let host: String?
   let isSecure: Bool
-  /// The place of the request among those that read messages; `nil` without a caller.
+  /// The place of the request among those with long answers; `nil` without a caller.
   let readPlace: ReadPlace?
+  /// Returns whether the client has the output with a tag (RFC 9110 13.1.2).
+  let isHeld: @Sendable (_ tag: String) -> Bool
   /// Calls a closure once if the client goes away while it waits for the response.
   let whenClientLeaves: @Sendable (@escaping @Sendable () -> Void) -> Void
 
@@ -31,7 +33,7 @@ struct RequestContext: Sendable {
     door.settings.publicURL ?? "\(isSecure ? "https" : "http")://\(host ?? realm.domain)"
   }
 
-  /// Reads what may be long, such as messages, when the request has a place (`ReadPlaces`).
+  /// Reads what may be long, such as messages or contacts, when the request has a place (`ReadPlaces`).
   func readMessages<Value: Sendable>(
     as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value
   ) async throws(Problem) -> Value {
@@ -65,10 +67,14 @@ protocol ServedOperation: Operation {
   static func perform(_ input: Input, _ call: RequestContext) async throws(Problem) -> Outcome<Output>
   /// Returns the part of a conditional operation's output that its tag is made of: what a client would show.
   static func tagged(_ output: Output) -> Output
+  /// Returns a text that changes whenever the output of a conditional operation does, for one that is read at less cost than the
+  /// output; otherwise `nil`. The tag is made of it and of the caller, and a client that has the output costs no more than that.
+  static func version(_ call: RequestContext) async throws(Problem) -> String?
 }
 
 extension ServedOperation {
   static func tagged(_ output: Output) -> Output { output }
+  static func version(_ call: RequestContext) async throws(Problem) -> String? { nil }
 }
 
 /// An operation that consists of posts within one dialog. There is a command of the same name, which runs on the

@@ -4,6 +4,7 @@ public import Addresses
 /// roster shows.
 public protocol ContactReader {
   func ownContact(of owner: UserID, _ address: BareJID) throws -> Contact?
+  /// Returns the items that are not removed, by address.
   func ownContacts(of owner: UserID) throws -> [Contact]
   /// Returns the items changed after `version`, removed ones included, by version ascending, at most `limit`; `push` is
   /// true if the roster shows the item.

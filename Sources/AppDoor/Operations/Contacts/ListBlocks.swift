@@ -11,8 +11,11 @@ enum ListBlocks: ServedOperation {
   static let path = "/v1/blocks"
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
-    let caller = try call.user()
-    let blocks = try await call.parley.read { try $0.blocks(of: caller.user.id) }
-    return .ok(PageBody(items: blocks.map { call.rendering.block($0, domain: call.realm.domain) }))
+    let caller = try call.user().user
+    let (rendering, domain) = (call.rendering, call.realm.domain)
+    return .ok(
+      try await call.readMessages { reader in
+        PageBody(items: try reader.blocks(of: caller.id).map { rendering.block($0, domain: domain) })
+      })
   }
 }

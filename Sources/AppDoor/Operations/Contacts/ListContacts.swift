@@ -1,5 +1,4 @@
 import Accounts
-import Addresses
 import Dialogs
 import HTTPPort
 
@@ -13,13 +12,19 @@ enum ListContacts: ServedOperation {
   static let path = "/v1/contacts"
   static let isConditional = true
 
+  /// Returns the roster's version, which changes with each item and each unanswered request, and with the contact groups.
+  static func version(_ call: RequestContext) async throws(Problem) -> String? {
+    let caller = try call.user().user
+    return call.rendering.cursor(try await call.parley.read { try $0.rosterVersion(of: caller.id) })
+  }
+
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
-    let caller = try call.user()
-    let contacts = try await call.parley.read { try $0.contacts(of: caller.user.id) }
+    let caller = try call.user().user
+    let (rendering, domain) = (call.rendering, call.realm.domain)
     return .ok(
-      PageBody(
-        items: contacts.sorted { $0.address.description < $1.address.description }.map {
-          call.rendering.contact($0, domain: call.realm.domain)
-        }))
+      try await call.readMessages { reader in
+        // They are ordered by address.
+        PageBody(items: try reader.contacts(of: caller.id).map { rendering.contact($0, domain: domain) })
+      })
   }
 }

@@ -20,6 +20,7 @@ enum MatchContacts: ServedOperation {
       }
       keys.append(key)
     }
+    await call.readPlace?.take()
     let found = try await call.accounts.matches(keys, for: caller)
     let texts = Dictionary(zip(keys, input.hashes)) { first, _ in first }
     return .ok(

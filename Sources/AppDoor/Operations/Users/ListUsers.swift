@@ -54,7 +54,7 @@ enum ListUsers: ServedOperation {
     if query != nil { try call.accounts.pace(.search(caller.id)) }
     let directory = DirectoryQuery(text: query, fields: fields, after: input.cursor, limit: limit)
     let realm = call.realm.id
-    let (users, next) = try await call.parley.read { reader -> ([UserView], String?) in
+    let (users, next) = try await call.readMessages { reader -> ([UserView], String?) in
       let page = try reader.directoryPage(of: realm, directory)
       return (try page.users.map { try reader.view(of: $0, for: caller) }, page.next)
     }
@@ -76,7 +76,7 @@ enum ListUsers: ServedOperation {
       .compactMap { try? Checks.address(String($0), domain: call.realm.domain) }
     let elsewhere = call.parley.federatedRealm(of: call.realm.id).id
     let findsEverybody = call.parley.findsEverybody(caller.id)
-    let users = try await call.parley.read { reader -> [UserView] in
+    let users = try await call.readMessages { reader -> [UserView] in
       var found = try addresses.compactMap { try reader.user($0, knownTo: caller, elsewhere: elsewhere) }
       if !findsEverybody {
         let shown = try reader.users(found.map(\.id), sharingDialogWith: caller)
@@ -112,6 +112,7 @@ enum ListUsers: ServedOperation {
       throw Problem(
         .malformed, "coordinate-malformed", "near is a latitude and a longitude with a comma between.", field: "near")
     }
+    await call.readPlace?.take()
     let users = try await call.accounts.nearby(
       latitude: latitude, longitude: longitude, kilometres: radius ?? 5, limit: limit, for: caller)
     return PageBody(items: users.map { call.rendering.user($0.view, distance: $0.kilometres) })
