@@ -19,6 +19,8 @@ struct MemoryBounds: Hashable, Sendable {
   var bodies: Int { min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost) }
   /// The output that clients do not read.
   var unread: Int { min(memory / ServerLimits.smallShare, ServerLimits.unreadBytesMost) }
+  /// The unfinished stanzas of logged-in clients, verified servers and components.
+  var unfinished: Int { min(memory / ServerLimits.unfinishedShare, ServerLimits.unfinishedBytesMost) }
   /// The stanzas that clients have not acknowledged.
   var unacknowledged: Int { min(memory / ServerLimits.smallShare, ServerLimits.unacknowledgedBytesMost) }
   /// The answers that wait for an event.
@@ -46,6 +48,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("HTTP connections without a login", httpConnections * ServerLimits.httpConnectionBytes),
       ("bodies of logged-in users' requests", bodies),
       ("unread output", unread),
+      ("unfinished stanzas", unfinished),
       ("unacknowledged stanzas", unacknowledged),
       ("answers that wait", answers),
       ("stanzas that wait for other servers", links),
@@ -80,6 +83,7 @@ struct BoundedMemory: Sendable {
     bodies = bound(bounds.bodies, "memory-of-bodies", of: "network", isByOwner: isByNetwork)
     var sessions = SessionMemory()
     sessions.unread = bound(bounds.unread, "memory-unread", of: "user", isByOwner: true)
+    sessions.unfinished = bound(bounds.unfinished, "memory-unfinished", of: "user", isByOwner: true)
     sessions.unacknowledged = bound(bounds.unacknowledged, "memory-unacknowledged", of: "user", isByOwner: true)
     sessions.answers = bound(bounds.answers, "memory-of-answers", of: "user", isByOwner: true)
     sessions.links = WaitingBytes(
@@ -91,12 +95,15 @@ struct BoundedMemory: Sendable {
     self.sessions = sessions
   }
 
-  var all: [MemoryBound] { [withoutLogin, bodies, sessions.unread, sessions.unacknowledged, sessions.answers] }
+  var all: [MemoryBound] {
+    [withoutLogin, bodies, sessions.unread, sessions.unfinished, sessions.unacknowledged, sessions.answers]
+  }
   /// The bytes that are held now.
   var bytes: [HeldMemory: Int] {
     [
       .beforeLogin: withoutLogin.bytes, .bodies: bodies.bytes, .unread: sessions.unread.bytes,
-      .unacknowledged: sessions.unacknowledged.bytes, .answers: sessions.answers.bytes, .links: sessions.links.bytes,
+      .unfinished: sessions.unfinished.bytes, .unacknowledged: sessions.unacknowledged.bytes,
+      .answers: sessions.answers.bytes, .links: sessions.links.bytes,
     ]
   }
 }

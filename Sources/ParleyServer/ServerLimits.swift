@@ -73,20 +73,23 @@ enum ServerLimits {
   static let descriptorsKeptLeast = 64
   static let descriptorsKeptMost = 4_096
   /// Divisors of the memory of the process, for the bound of each kind of memory that clients make the server hold: `heldShare`
-  /// for kinds that strangers can fill, `smallShare` for kinds that only logged-in users can fill. With the other parts of
-  /// `MemoryBounds` that is four fifths of the memory of a small machine. `BoundedMemory` has the effects of each bound.
+  /// for kinds that strangers can fill, `smallShare` for kinds that only logged-in users can fill, and `unfinishedShare` for
+  /// unfinished stanzas, since few honest ones are so large that they count. With the other parts of `MemoryBounds` that is four
+  /// fifths of the memory of a small machine. `BoundedMemory` has the effects of each bound.
   static let heldShare = 8
   static let smallShare = 16
+  static let unfinishedShare = 64
   /// The most bytes of each kind on a large machine, which are what ten thousand honest clients need at once. Unread output begins
   /// behind the buffers of the sockets, which the system bounds; it grows by doubling, and takes up to twice its bytes for a while.
   static let withoutLoginBytesMost = 256 << 20
   static let bodyBytesMost = 256 << 20
   static let unreadBytesMost = 128 << 20
+  static let unfinishedBytesMost = 128 << 20
   static let unacknowledgedBytesMost = 256 << 20
   static let answerBytesMost = 1 << 30
   /// The share of the memory of the stanzas that are stored nowhere and wait in the links to other servers, and the most bytes on a large
   /// machine: presence of a hundred thousand contacts elsewhere at once, as after a restart.
-  static let linkShare = 32
+  static let linkShare = 64
   static let linkBytesMost = 128 << 20
   /// The share of what is free of it that one author has, and the most bytes: presence for some thousand contacts elsewhere. At a bound
   /// the author's next stanza fails, as for a server that cannot be reached.

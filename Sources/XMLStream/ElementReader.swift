@@ -105,7 +105,7 @@ public struct ElementReader: ~Copyable {
     scanner.restart(limits: limits, scope: stream.scope)
   }
 
-  /// The bytes held on the heap at the moment, for tests and metrics.
+  /// The bytes held on the heap at the moment.
   public var heldBytes: Int { scanner.heldBytes }
 
   #if DEBUG

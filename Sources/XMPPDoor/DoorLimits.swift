@@ -71,6 +71,15 @@ enum DoorLimits {
   /// with `resource-constraint`.
   static let streamBytes = 8 * 1024
   static let streamTLSBytes = 40 * 1024
+  /// The bytes of a logged-in client's, a server's or a component's unfinished stanza, with the input that waits to be read, up to
+  /// which they do not count: long reads make a reader keep some 36 KiB for any stanza, so that streams with many short ones
+  /// count nothing. All that count have a sixty-fourth of the memory that the server may use; at that bound the user or zone
+  /// with the most loses the oldest session or stream, with `resource-constraint`.
+  static let unfinishedUncounted = 40 * 1024
+  /// The time within which a stanza is complete, without that in which the server does not read; then `policy-violation` (RFC 6120
+  /// 4.6.3), and the session can be resumed. The largest stanza takes it at 900 bytes a second, less than the slowest mobile
+  /// networks have.
+  static let stanzaTime: TimeAmount = .seconds(300)
   /// The bytes of an event that waits for an earlier answer, which a WebSocket or a request has brought, beside those of its
   /// element.
   static let eventBytes = 256

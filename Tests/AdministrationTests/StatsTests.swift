@@ -84,13 +84,16 @@ import Testing
         """)
   }
 
-  private func status(webhooks: Int = 0, failing: Int = 0, failures: Int = 0, behind: Int64 = 0) -> ServerStatus.Output {
+  private func status(webhooks: Int = 0, failing: Int = 0, failures: Int = 0, behind: Int64 = 0) -> ServerStatus.Output
+  {
     ServerStatus.Output(
       version: "1.2", uptimeSeconds: 90_000, domains: ["example.org"], users: 3, usersOnline: 2, sessions: 2,
       position: 7,
       accepting: true, isReady: false, problem: .init(code: "stopping", text: "The server is stopping."),
-      webhooks: webhooks, webhooksDisabled: 0, webhooksFailing: failing, webhookFailures: failures, webhookBehind: behind,
-      lastBackupAt: nil, backupFailure: nil, replicationFailure: nil, beforeSendFailure: nil, unserved: nil, lostSecondFactors: nil)
+      webhooks: webhooks, webhooksDisabled: 0, webhooksFailing: failing, webhookFailures: failures,
+      webhookBehind: behind,
+      lastBackupAt: nil, backupFailure: nil, replicationFailure: nil, beforeSendFailure: nil, unserved: nil,
+      lostSecondFactors: nil)
   }
 
   @Test(

@@ -11,13 +11,15 @@ import Testing
 
   /// The shares in MiB of machines with 256 MiB and 1, 4 and 16 GiB, and numbers that follow from others.
   @Test(arguments: [
-    (1 << 28, [32, 16, 16, 16, 16, 8], 1_024, 64), (1 << 30, [128, 64, 64, 64, 64, 32], 4_096, 256),
-    (1 << 32, [256, 256, 128, 256, 256, 128], 16_384, 512), (1 << 34, [256, 256, 128, 256, 1_024, 128], 65_536, 512),
+    (1 << 28, [32, 16, 16, 4, 16, 16, 4], 1_024, 64), (1 << 30, [128, 64, 64, 16, 64, 64, 16], 4_096, 256),
+    (1 << 32, [256, 256, 128, 64, 256, 256, 64], 16_384, 512),
+    (1 << 34, [256, 256, 128, 128, 256, 1_024, 128], 65_536, 512),
   ])
   func eachKindHasItsShare(memory: Int, mebibytes: [Int], connections: Int, uploads: Int) {
     let bounds = MemoryBounds(memory: memory, files: 262_144)
     let shares = [
-      bounds.withoutLogin, bounds.bodies, bounds.unread, bounds.unacknowledged, bounds.answers, bounds.links,
+      bounds.withoutLogin, bounds.bodies, bounds.unread, bounds.unfinished, bounds.unacknowledged, bounds.answers,
+      bounds.links,
     ]
     #expect(shares == mebibytes.map { $0 << 20 })
     #expect(bounds.httpConnections == connections)

@@ -65,19 +65,31 @@ import Testing
     #expect(isLimit(outcome(header + "<a>1<b/>2<c/></a>", limits).last))
   }
 
-  /// What a stream before its login keeps of a stanza that never ends, whatever it is made of and however it comes.
-  @Test(arguments: [1, 100, 1_024, 65_536]) func anUnfinishedStanzaBeforeLoginIsSmall(step: Int) {
-    for piece in ["<a/>", "x", "<a>x</a>", "<a b='' c='' d='' e=''/>", "<a xml:lang='x'/>"] {
-      var reader = ElementReader(limits: .unauthenticated)
-      let bytes = Array((header + "<m>" + String(repeating: piece, count: 20_000 / piece.utf8.count)).utf8)
+  /// Checks what a stream keeps of a stanza that never ends, whatever it is made of.
+  private func checkHeld(_ most: Int, _ limits: ReaderLimits, step: Int) {
+    for piece in ["<a/>", "x", "<a>x</a>", "<a/>x", "<a b='' c='' d='' e=''/>", "<a xml:lang='x'/>"] {
+      var reader = ElementReader(limits: limits)
+      let count = 2 * limits.stanzaBytes / piece.utf8.count
+      let bytes = Array((header + "<m>" + String(repeating: piece, count: count)).utf8)
       var (held, last) = (0, Seen?.none)
       for start in stride(from: 0, to: bytes.count, by: step) {
         last = read(bytes[start..<min(start + step, bytes.count)], by: &reader).last ?? last
         held = max(held, reader.heldBytes)
       }
       #expect(isLimit(last), "\(piece)")
-      #expect(held <= 45_056, "\(piece)")
+      #expect(held <= most, "\(piece)")
     }
+  }
+
+  @Test(arguments: [1, 100, 1_024, 65_536]) func anUnfinishedStanzaBeforeLoginIsSmall(step: Int) {
+    checkHeld(45_056, .unauthenticated, step: step)
+  }
+
+  /// A stanza of 256 KiB could have records of 4 MiB. Large lists fit.
+  @Test(arguments: [1_024, 65_536]) func anUnfinishedStanzaAfterLoginIsBounded(step: Int) {
+    checkHeld(1_114_112, .authenticated, step: step)
+    let devices = String(repeating: "<device id='123456789'/>", count: 8_000)
+    #expect(read((header + "<list>" + devices + "</list>").utf8, step: step).count == 2)
   }
 
   @Test func attributes() {

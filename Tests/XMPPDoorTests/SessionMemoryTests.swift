@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -214,7 +215,76 @@ import XMPP
     try await network.end()
   }
 
-  private final class Server: RemoteConnection {}
+  /// What was read and waits for an earlier answer counts, too. The user with the most loses the oldest session.
+  @Test func theUserWithTheMostUnfinishedIsDisconnected() async throws {
+    var memory = SessionMemory()
+    memory.unfinished = MemoryBound(bytesMax: 10 * Self.share)
+    let network = try ServerNetwork(memory: memory)
+    let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
+    let loop = try #require(listener.mounted.first).loop
+    let (users, unfinished) = (
+      try ["romeo", "juliet", "juliet"].map { try bare("\($0)@localhost") }, memory.unfinished
+    )
+    let clients = try await loop.submit {
+      let clients = try users.map { user in
+        let connection = try listener.connect(on: loop, framing: .document, isSecured: true, peer: "192.0.2.1")
+        let client = Client(connection)
+        connection.perform(.authenticated(user, nil))
+        connection.pause(.posts)
+        connection.received(ByteBuffer(repeating: 0x20, count: 1_000))
+        return client
+      }
+      #expect(unfinished.bytes == 0)
+      for client in clients { client.connection.received(ByteBuffer(repeating: 0x20, count: 60_000)) }
+      return NIOLoopBound(clients, eventLoop: loop)
+    }.get()
+    try await loop.submit {
+      #expect(clients.value.map(\.isDropped) == [false, true, false])
+      #expect(unfinished.bytes == 8 * Self.share)
+      for client in clients.value { client.connection.lost() }
+      #expect(unfinished.bytes == 0)
+    }.get()
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// Each stanza has its own time, from the first look on.
+  @Test func aStanzaThatIsNotCompleteInTimeEndsTheStream() async throws {
+    let network = try ServerNetwork()
+    let stage = network.stage
+    _ = try await stage.accounts.register(try bare("juliet@localhost"), password: "x", displayName: nil)
+    let options = DoorContext.Options(domains: ["localhost"], allowsPlaintext: true, version: "1")
+    let door = DoorContext(accounts: stage.accounts, options: options, logger: network.door.logger)
+    let listener = try await XMPPListener(door: door, group: network.group, tls: { _ in nil })
+    let client = try await RawServer(
+      network.group, port: try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false))
+    try await client.logIn("juliet", password: "x")
+    let (begin, complete) = ("<iq type='get' id='ping", "<ping xmlns='urn:xmpp:ping'/></iq>")
+    try await client.ask(
+      "<iq type='set' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>\(begin)1'>", until: "</iq>")
+    let (place, start) = (try #require(listener.mounted.first), NIODeadline.now())
+    func tick(at times: [TimeAmount]) async throws {
+      try await place.loop.submit {
+        for time in times {
+          for connection in place.loopContext.value.allConnections { connection.tick(start + time) }
+        }
+      }.get()
+    }
+    let time = DoorLimits.stanzaTime
+    try await tick(at: [.seconds(0), time - .seconds(1)])
+    try await client.ask("\(complete)\(begin)2'>", until: "id='ping1'")
+    try await tick(at: [time])
+    try await client.ask("\(complete)\(begin)3'>", until: "id='ping2'")
+    try await tick(at: [time, time + time])
+    #expect(await client.read(to: "not complete in time").contains("<policy-violation "))
+    try? await client.close()
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  private final class Server: RemoteConnection {
+    override var readerLimits: ReaderLimits { .authenticated }
+  }
 
   /// Counts the times that an open connection is closed through TLS, and not beneath it.
   private final class Closes: ChannelOutboundHandler {
@@ -258,6 +328,40 @@ import XMPP
     for server in servers { server.channel.pipeline.syncOperations.cut() }
     loop.run()
     #expect(memory.unread.bytes == 0)
+    network.group.shutdownGracefully { _ in }
+  }
+
+  /// The servers of one zone count as one with their unfinished stanzas, of which each has some 35 shares.
+  @Test func theZoneWithTheMostUnfinishedIsDisconnected() throws {
+    var memory = SessionMemory()
+    memory.unfinished = MemoryBound(bytesMax: 160 * Self.share)
+    let network = try ServerNetwork(memory: memory)
+    let (loop, door) = (EmbeddedEventLoop(), network.door)
+    let loopContext = LoopContext(loop: loop, Metrics())
+    func connect(to domain: String, port: Int) throws -> EmbeddedChannel {
+      let server = Server(
+        door: door, loopContext: loopContext, peer: "192.0.2.1:\(port)", contentNamespace: NS.server,
+        unreadBytesMax: 1 << 20)
+      let channel = EmbeddedChannel(handlers: [server], loop: loop)
+      try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: port)).wait()
+      server.sending = door.parley.sending.budget(of: .domain(domain), now: door.parley.clock.now)
+      let before = memory.unfinished.bytes
+      try channel.writeInbound(ByteBuffer(string: RawServer.header() + "<message><x/>"))
+      #expect(memory.unfinished.bytes == before)
+      try channel.writeInbound(ByteBuffer(string: String(repeating: "<x/>y", count: 6_000)))
+      return channel
+    }
+    var servers = [try connect(to: "montague.example", port: 1)]
+    for port in 2...5 { servers.append(try connect(to: "s\(port).capulet.example", port: port)) }
+    loop.run()
+    #expect(servers.map(\.isActive) == [true, false, true, true, true])
+    // What is complete does not count.
+    let before = memory.unfinished.bytes
+    try servers[0].writeInbound(ByteBuffer(string: "</message>"))
+    #expect(before > 4 * 32 * Self.share && memory.unfinished.bytes < before - 32 * Self.share)
+    for server in servers { server.pipeline.syncOperations.cut() }
+    loop.run()
+    #expect(memory.unfinished.bytes == 0)
     network.group.shutdownGracefully { _ in }
   }
 

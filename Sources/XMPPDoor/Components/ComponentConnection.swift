@@ -165,6 +165,7 @@ final class ComponentConnection: RemoteConnection {
   func tick(_ now: NIODeadline) {
     guard link != nil else { return }
     countUnread(atTick: true)
+    guard isStanzaInTime(now) else { return fail(.lateStanza) }
     guard now > keptAliveAt + DoorLimits.componentKeepAlive else { return }
     keptAliveAt = now
     // RFC 6120 4.6.1.
@@ -176,7 +177,7 @@ final class ComponentConnection: RemoteConnection {
 
   func write(_ body: (inout ElementWriter) -> Void) { append(body) }
 
-  func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }
+  override func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }
 
   override func ended() {
     deadline?.cancel()

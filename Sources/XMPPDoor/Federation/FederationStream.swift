@@ -18,7 +18,7 @@ protocol FederationStream: AnyObject {
   var status: FederationLinkStatus.Stream { get }
 
   /// Appends one stanza, which `flush` sends. Returns `false` if it is longer than the other server takes (XEP-0478),
-  /// and was not appended.
+  /// or has too many records (`StanzaBytes.isReadable`), and was not appended.
   func write(_ body: (inout ElementWriter) -> Void) -> Bool
   func flush()
   /// Notes that one more stanza that came by it has been handled for good: an acknowledgement includes it (XEP-0198).

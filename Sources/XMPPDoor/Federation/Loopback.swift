@@ -92,7 +92,7 @@ final class LoopbackStream: FederationStream {
   func write(_ body: (inout ElementWriter) -> Void) -> Bool {
     let start = writer.buffer.writerIndex
     body(&writer)
-    if writer.buffer.writerIndex - start > FederationLimits.stanzaBytesMax {
+    if !StanzaBytes.isReadable(writer.buffer, from: start, bytesMax: FederationLimits.stanzaBytesMax) {
       writer.buffer.moveWriterIndex(to: start)
       return false
     }

@@ -19,7 +19,7 @@ extension ServerConnection: FederationStream {
     guard !isOver, !isClosed, !isClosing else { return true }
     let limits = receiving?.peerLimits ?? initiating?.peerLimits
     let max = limits?.maxBytes ?? .max
-    guard append(upTo: max, body) <= max else { return false }
+    guard append(upTo: max, body) else { return false }
     wroteAt = .now()
     if !management.sending(true, byteCount: 0) {
       close(StreamError(.policyViolation, "\(FederationStreamLimits.unacknowledgedMax) stanzas are not acknowledged"))

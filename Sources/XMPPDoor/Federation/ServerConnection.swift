@@ -174,6 +174,8 @@ final class ServerConnection: RemoteConnection {
     }
   }
 
+  override func fail(_ error: StreamError) { close(error) }
+
   /// Closes the connection for its memory, unless it is verified. The stream error is sent if the other server reads.
   func giveMemoryUp() {
     guard !isVerified, let context else { return }
@@ -310,6 +312,7 @@ final class ServerConnection: RemoteConnection {
   func tick(_ now: NIODeadline) {
     guard isVerified else { return }
     countUnread(atTick: true)
+    guard isStanzaInTime(now) else { return fail(.lateStanza) }
     if let provedUntil, provedUntil < door.parley.clock.now {
       // The next stream shows another certificate, or is told why not.
       return close(nil)

@@ -25,6 +25,10 @@ final class XMPPConnection: SessionOutlet {
   private var hasTLS: Bool
   /// The memory of the output that a logged-in client does not read, and its owner: the user, from the login on.
   private var unread: MemoryBound.Holder?
+  /// The memory of a logged-in client's unfinished stanza and of input that waits.
+  private var unfinished: MemoryBound.Holder?
+  /// The time of the tick that has found the stanza unfinished, or since which the client is read again.
+  private var unfinishedSince: NIODeadline?
   /// The bytes that were sent since unread output was last counted.
   private var sentUncounted = 0
   private var owner: String
@@ -306,9 +310,11 @@ final class XMPPConnection: SessionOutlet {
     }
   }
 
-  /// Counts what the stream holds, until its login is over.
+  /// Counts what the stream holds: everything until its login is over, and then what is unfinished.
   private func countMemory() {
-    guard !hasEndedLogin else { return }
+    // The reader is in use. What it keeps is counted once it has read all.
+    if isProcessing { return }
+    guard !hasEndedLogin else { return countUnfinished() }
     var bytes = (hasTLS ? DoorLimits.streamTLSBytes : DoorLimits.streamBytes) + backlog.capacity
     // A writer whose bytes are sent at once is the loop's.
     bytes += isWritable ? gatheredBytes : gatheredMemory
@@ -316,6 +322,43 @@ final class XMPPConnection: SessionOutlet {
     bytes += eventBytes
     if let transport { bytes += MemoryBound.grown(transport.heldBytes) }
     memory.hold(bytes)
+  }
+
+  /// Counts an unfinished stanza of a logged-in client and the input that waits, with those of the user's other sessions.
+  private func countUnfinished() {
+    var bytes = 0
+    // The connection may end while its reader is in use.
+    if !isOver {
+      bytes = backlog.capacity + eventBytes
+      if case .within(let reader) = reading { bytes += reader.reader.heldBytes }
+    }
+    guard bytes > DoorLimits.unfinishedUncounted else {
+      unfinished?.release()
+      return unfinished = nil
+    }
+    let (me, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
+    let holder =
+      unfinished ?? door.parley.options.memory.unfinished.enter(owner) { loop.execute { me.value.giveUnfinishedUp() } }
+    unfinished = holder
+    holder.hold(bytes)
+  }
+
+  /// Closes the connection for others. Its session can be resumed.
+  private func giveUnfinishedUp() {
+    // The stanza may be complete meanwhile.
+    guard unfinished != nil else { return }
+    fail(.unfinishedStanzas)
+    drop()
+  }
+
+  /// Returns whether the stanza that is being read may still be completed. The time in which nothing is read does not count.
+  private func isStanzaInTime(_ now: NIODeadline) -> Bool {
+    guard case .within = reading else { return true }
+    guard let since = unfinishedSince, pauses.isEmpty else {
+      unfinishedSince = now
+      return true
+    }
+    return now < since + DoorLimits.stanzaTime
   }
 
   /// Counts what waits for a logged-in client, from when it does not read until it has read nearly everything. It counts as well where
@@ -380,6 +423,7 @@ final class XMPPConnection: SessionOutlet {
   }
 
   private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
+    unfinishedSince = nil
     switch event {
     case .opened(let header): perform(machine.opened(header, id: DoorContext.randomID()))
     case .element(let element):
@@ -742,6 +786,10 @@ final class XMPPConnection: SessionOutlet {
     case .negotiation, .closing:
       if now >= deadline { perform(machine.expired(id: DoorContext.randomID())) }
     case .idle:
+      guard isStanzaInTime(now) else {
+        fail(.lateStanza)
+        break
+      }
       session?.tick(now)
       if isAsked, now >= heard + DoorLimits.silence + DoorLimits.answer {
         // The client is gone: no stream error would reach it; the session may be resumed.
@@ -773,6 +821,7 @@ final class XMPPConnection: SessionOutlet {
     self.session = nil
     transport = nil
     countUnread()
+    countUnfinished()
     session?.connectionLost()
   }
 }

@@ -83,6 +83,7 @@ public struct BeforeSendRewriting: ContentRewriting {
     var limits = ReaderLimits.authenticated
     limits.stanzaBytes = ReaderLimits.stanzaBytesMax
     limits.declarations = .max
+    limits.records = .max
     return try? Element(parsing: Array("<message>".utf8) + extras + Array("</message>".utf8), limits: limits)
   }
 }

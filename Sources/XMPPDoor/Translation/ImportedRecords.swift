@@ -234,6 +234,7 @@ public struct ImportedRecords: Sendable {
     do throws(XMLViolation) {
       var limits = ReaderLimits.authenticated
       limits.stanzaBytes = DoorLimits.importedElementBytesMax
+      limits.records = .max
       return try Element(parsing: Array(xml.utf8), defaultNamespace: "", limits: limits)
     } catch {
       throw refusal("its XML is not allowed here (\(error))", field: "xml")

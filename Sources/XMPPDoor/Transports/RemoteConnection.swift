@@ -47,6 +47,10 @@ class RemoteConnection: ChannelInboundHandler {
   private var isInDebt = false
   /// The memory of the output that the peer does not read.
   private var unread: MemoryBound.Holder?
+  /// The memory of an unfinished stanza and of input that waits.
+  private var unfinished: MemoryBound.Holder?
+  /// The time of the tick that has found the stanza unfinished, or since which the connection is read again.
+  private var unfinishedSince: NIODeadline?
 
   init(
     door: DoorContext, loopContext: LoopContext, peer: String, contentNamespace: StaticString, unreadBytesMax: Int
@@ -79,6 +83,8 @@ class RemoteConnection: ChannelInboundHandler {
   func writabilityChanged() {}
   /// Handles a failure of the connection, which is closed.
   func failed(_ error: any Error) {}
+  /// Ends the stream with an error.
+  func fail(_ error: StreamError) {}
   /// Handles the end, once.
   func ended() {}
 
@@ -163,6 +169,7 @@ class RemoteConnection: ChannelInboundHandler {
       process(&bytes)
       if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
       flush()
+      countMemory()
     }
     if wantsRead, !isPaused {
       wantsRead = false
@@ -212,17 +219,51 @@ class RemoteConnection: ChannelInboundHandler {
   }
 
   private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
+    unfinishedSince = nil
     received(event)
     return isPaused || isOver || isClosed || isRestarting || isDropping || readerLimits != limitsInUse
       ? .stop : .proceed
   }
 
-  /// Counts what the connection holds, until its peer has proved who it is.
+  /// Counts what the connection holds: everything until its peer has proved who it is, and then what is unfinished.
   private func countMemory() {
-    guard let memory else { return }
+    guard let memory else { return countUnfinished() }
     let gathered = isWritable ? writer?.buffer.readableBytes : writer?.buffer.capacity
     let written = (gathered ?? 0) + MemoryBound.grown(context?.unsentBytes ?? 0)
     memory.hold(DoorLimits.streamTLSBytes + backlog.capacity + (reader?.heldBytes ?? 0) + written)
+  }
+
+  /// Counts an unfinished stanza and the input that waits, with those of the account's other connections.
+  private func countUnfinished() {
+    let bytes = backlog.capacity + (reader?.isIdle == false ? reader?.heldBytes ?? 0 : 0)
+    guard !isOver, bytes > DoorLimits.unfinishedUncounted else {
+      unfinished?.release()
+      return unfinished = nil
+    }
+    let (me, loop) = (NIOLoopBound(self, eventLoop: loopContext.loop), loopContext.loop)
+    let name = sending.account.shareName
+    let holder =
+      unfinished ?? door.parley.options.memory.unfinished.enter(name) { loop.execute { me.value.giveUnfinishedUp() } }
+    unfinished = holder
+    holder.hold(bytes)
+  }
+
+  /// Closes the connection for others. The stream error is sent if the peer reads.
+  private func giveUnfinishedUp() {
+    // The stanza may be complete meanwhile.
+    guard unfinished != nil, let context else { return }
+    fail(.unfinishedStanzas)
+    context.pipeline.syncOperations.cut()
+  }
+
+  /// Returns whether the stanza that is being read may still be completed. The time in which nothing is read does not count.
+  final func isStanzaInTime(_ now: NIODeadline) -> Bool {
+    guard reader?.isIdle == false else { return true }
+    guard let since = unfinishedSince, !isPaused else {
+      unfinishedSince = now
+      return true
+    }
+    return now < since + DoorLimits.stanzaTime
   }
 
   /// Counts a stanza of the peer.
@@ -250,16 +291,22 @@ class RemoteConnection: ChannelInboundHandler {
 
   // MARK: Writing
 
-  /// Gathers bytes, which `flush` sends. Returns their number; more than `max` bytes are taken back.
-  @discardableResult final func append(upTo max: Int = .max, _ body: (inout ElementWriter) -> Void) -> Int {
-    guard !isOver else { return 0 }
+  /// Gathers bytes, which `flush` sends. Returns whether they are gathered: a stanza that is too large is taken back
+  /// (`StanzaBytes.isReadable`).
+  ///
+  /// - Parameter max: The most bytes of a stanza; `nil` for what has no bound.
+  @discardableResult final func append(upTo max: Int? = nil, _ body: (inout ElementWriter) -> Void) -> Bool {
+    guard !isOver else { return true }
     var writer = writer.take() ?? loopContext.takeWriter()
     let before = writer.buffer.writerIndex
     body(&writer)
-    let count = writer.buffer.writerIndex - before
-    if count > max { writer.buffer.moveWriterIndex(to: before) }
+    var isGathered = true
+    if let max, !StanzaBytes.isReadable(writer.buffer, from: before, bytesMax: max) {
+      writer.buffer.moveWriterIndex(to: before)
+      isGathered = false
+    }
     self.writer = writer
-    return count
+    return isGathered
   }
 
   func flush() {
@@ -313,6 +360,14 @@ class RemoteConnection: ChannelInboundHandler {
     context = nil
     memory = nil
     countUnread()
+    countUnfinished()
     ended()
   }
+}
+
+extension StreamError {
+  /// The error for a stanza that is not complete within `DoorLimits.stanzaTime` (RFC 6120 4.6.3).
+  static let lateStanza = StreamError(.policyViolation, "a stanza was not complete in time")
+  /// The error for an unfinished stanza whose memory others need.
+  static let unfinishedStanzas = StreamError(.resourceConstraint, "unfinished stanzas take too much memory")
 }

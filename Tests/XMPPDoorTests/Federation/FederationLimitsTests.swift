@@ -380,6 +380,10 @@ import XMPP
       return try await sender.loop.submit { sender.stream?.isWritable }.get()
     }
     let most = FederationLimits.loopbackStanzasMax
+    // What the other end would not read is not sent.
+    let large = Array("<message>\(String(repeating: "<x a=''/>", count: 8_100))</message>".utf8)
+    let isWritten = try await sender.loop.submit { sender.stream?.write { $0.raw(large) } }.get()
+    #expect(isWritten == false)
     #expect(try await say(most - 1) == true)
     #expect(try await say(1) == false)
     #expect(try await say(most - 1) == false)

@@ -185,7 +185,16 @@ import XMPP
       let outgoing = try #require(capulet.owner.last)
       let long = String(repeating: "x", count: FederationLimits.stanzaBytesMax)
       #expect(try await !outgoing.say(long, from: "juliet@capulet.example", to: "romeo@montague.example"))
+      // Nor is one that has more records than the other side reads.
+      for (count, isSent) in [(8_000, true), (8_100, false)] {
+        let items = String(repeating: "<x a=''/>", count: count)
+        let address = "from='juliet@capulet.example' to='romeo@montague.example'"
+        let message = Array("<message \(address)><body>many</body>\(items)</message>".utf8)
+        let isWritten = try await outgoing.loop.submit { outgoing.stream?.write { $0.raw(message) } }.get()
+        #expect(isWritten == isSent)
+      }
       #expect(try await outgoing.say("short", from: "juliet@capulet.example", to: "romeo@montague.example"))
+      #expect(await montague.owner.next() == .received("many", of: Self.back))
       #expect(await montague.owner.next() == .received("short", of: Self.back))
       // The incoming stream has the limit of <bidi/>.
       let incoming = try #require(montague.owner.last)
@@ -239,6 +248,32 @@ import XMPP
         await servers.montague.owner.next() == .received(String(repeating: "x", count: 200_000), of: Self.back))
       peer.pour(message(FederationLimits.stanzaBytesMax))
       #expect(await peer.read(to: "never").contains("stanza-too-big"))
+      #expect(await servers.montague.owner.next() == .closed([Self.back]))
+    }
+  }
+
+  @Test func aStanzaThatIsNotCompleteInTimeEndsAVerifiedStream() async throws {
+    try await withServers { servers in
+      let peer = try await raw(servers)
+      try await peer.authenticate()
+      #expect(await servers.montague.owner.next() == .opened(Self.back, mayWrite: false, isCertified: true))
+      let begin = "<message from='a@capulet.example' to='b@montague.example'><body>"
+      let (place, start) = (servers.montague.place, NIODeadline.now())
+      func tick(at times: [TimeAmount]) async throws {
+        try await place.loop.submit {
+          for time in times {
+            for server in place.loopContext.value.allServers { server.tick(start + time) }
+          }
+        }.get()
+      }
+      let time = DoorLimits.stanzaTime
+      try await peer.send(begin + "one</body></message>" + begin)
+      #expect(await servers.montague.owner.next() == .received("one", of: Self.back))
+      try await tick(at: [.seconds(0), time - .seconds(1)])
+      try await peer.send("two</body></message>" + begin)
+      #expect(await servers.montague.owner.next() == .received("two", of: Self.back))
+      try await tick(at: [time, time + time])
+      #expect(await peer.read(to: "not complete in time").contains("<policy-violation "))
       #expect(await servers.montague.owner.next() == .closed([Self.back]))
     }
   }
