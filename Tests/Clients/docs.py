@@ -31,6 +31,8 @@ from lib.profanity import Profanity
 from lib.unit import Unit
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/**/*.md"]
+# The seconds within which the commands of a block end. Some install the documents and copy the program several times.
+OF_COMMANDS = 3 * PATIENCE
 # What makes of words in backquotes a command, where something follows.
 COMMANDS = "apt|apt-get|curl|docker|journalctl|kill|make|parley|sqlite3|ss|sudo|swift|systemctl"
 
@@ -193,12 +195,12 @@ class Machine:
                 stdin=terminal, stdout=printed, stderr=subprocess.PIPE, cwd=self.work,
                 env={**self.environment, **variables}, start_new_session=True)
             os.write(keys, typed.encode())
-            told, end, last = b"", time.monotonic() + PATIENCE, None
+            told, end, last = b"", time.monotonic() + OF_COMMANDS, None
             try:
                 # To the end of what it tells: whatever it has started, too, then has ended.
                 while last != b"":
                     ready, _, _ = select.select([process.stderr], [], [], max(0, end - time.monotonic()))
-                    expect(ready, f"not within {PATIENCE} s: the end of {text}\n{told.decode()}")
+                    expect(ready, f"not within {OF_COMMANDS} s: the end of {text}\n{told.decode()}")
                     last = os.read(process.stderr.fileno(), 1 << 16)
                     told += last
                     # A question comes when nothing that is typed is shown any more.

@@ -25,7 +25,7 @@ OF_THE_TEST = "custom-library-search-path,uses-no-compression-for-control-tarbal
 
 
 def ask(*arguments, status=0, **more):
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE * 2, **more)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENCE * 5, **more)
     expect(done.returncode == status, f"{arguments}: status {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
 
