@@ -409,7 +409,10 @@ async def finding(checks, story):
 
     async def press(target):
         """Presses the middle of something, which is still to be released."""
-        box = await target.bounding_box()
+        await target.wait_for()
+        # None if it is drawn anew just now.
+        while not (box := await target.bounding_box()):
+            await target.wait_for()
         await page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         await page.mouse.down()
 

@@ -156,7 +156,9 @@ class Socket:
             options["sock"].connect((parts.hostname, parts.port))
         self.stack = contextlib.ExitStack()
         self.socket = self.stack.enter_context(
-            websockets.sync.client.connect(address, subprotocols=["parley.v1"], max_size=None, proxy=None, **options))
+            # It takes no pong while many frames wait that the script has not asked for yet.
+            websockets.sync.client.connect(
+                address, subprotocols=["parley.v1"], max_size=None, proxy=None, ping_interval=None, **options))
         expect(self.socket.subprotocol == "parley.v1", "the subprotocol was not agreed")
         self.count, self.waiting, self.client = 0, [], client
         if hello:
