@@ -7,7 +7,7 @@
 /// A delivery to one session passes the backlog if no item there names that session. So nobody else waits, and a session
 /// has everything in order.
 ///
-/// Of the deliveries that have arrived together, no more than a slice are made at once. Further ones to single sessions
+/// At most one slice of the deliveries that have arrived together is made at once. Further ones to single sessions
 /// wait in the `FanOutQueue` as well, where the users to whom they go take turns: a thousand messages to a user with
 /// thirty sessions would hold up the lane as a large room does.
 struct LaneQueue: Sendable {

@@ -125,7 +125,7 @@ final class Inbox: Sendable {
   func close() { state.withLock { $0.closed = true } }
 }
 
-/// Whoever has one share of a batch: a user here, or all users of the domains of a zone elsewhere (`DomainZone`).
+/// The account that has a share of each batch: a user here, or all users of one zone elsewhere (`DomainZone`).
 private enum InboxAccount: Hashable, Sendable {
   case user(UserID)
   case zone(String)

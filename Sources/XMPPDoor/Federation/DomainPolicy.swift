@@ -46,8 +46,8 @@ final class DomainPolicy: Sendable {
   /// Returns the time at which a certificate of a domain was last found valid, to a day; `nil` if that is not remembered.
   func certifiedAt(_ domain: String) -> Timestamp? { state.withLock { $0.certifiedAt(domain) } }
 
-  /// Notes that a certificate of a pair's domain elsewhere was found valid. Returns whether that is to be stored, and the pairs whose
-  /// stored proofs are to be removed.
+  /// Records that the remote domain of a pair has shown a valid certificate. Returns whether the caller must store this, and the pairs
+  /// whose stored proofs the caller must remove.
   ///
   /// - Parameter isKnown: Whether users here have to do with the domain. It stays known while its certificate is remembered, also over
   ///   a restart.

@@ -3,8 +3,8 @@ import Basics
 import Dialogs
 
 /// The requests of users here that were sent to another domain and are not answered yet, as a value: if the stream ends,
-/// their requesters are told so. At `FederationLimits.requestsMax` the oldest is forgotten. They count to the memory of what waits in
-/// links (`SessionMemory.links`), at whose bounds a request is not noted.
+/// their requesters get an error. At `FederationLimits.requestsMax` the oldest is forgotten. Their bytes are part of the memory of the
+/// links (`SessionMemory.links`); at its bounds a request is sent without being recorded here.
 struct OpenRequests: Sendable {
   private struct Key: Hashable {
     let id: String
