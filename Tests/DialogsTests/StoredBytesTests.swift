@@ -133,6 +133,44 @@ import Testing
     #expect(await refusal(stage, romeo, settings) == "messages-day-quota")
   }
 
+  /// Bans of addresses, pictures and the texts of a new room are rows of the room. Whoever has stored as much as one may still bans.
+  @Test func whatRoomsHaveIsCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = RoomReference.dialog(try await stage.room(by: juliet, with: [(romeo, .owner)]).dialog)
+    let long = String(repeating: "x", count: 900)
+    let bans = try (0..<9).map { number in
+      let draft = MemberDraft(
+        address: try BareJID("spam\(number)@elsewhere.example"), affiliation: .outcast, reason: long, bansAddress: true)
+      return Intent.room(.members(room, [draft]))
+    }
+    let pictures = (0..<5).map { (byte: UInt8) in
+      let avatar = Avatar(Array(repeating: byte, count: 3_000))
+      return Intent.room(.configure(room, SettingsDraft(avatar: .some(avatar)) { _ in }))
+    }
+    #expect(await refusal(stage, romeo, bans) == "messages-day-quota")
+    stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
+    // The same ban again takes no more bytes.
+    #expect(await refusal(stage, romeo, Array(repeating: bans[0], count: 9)) == nil)
+    #expect(await refusal(stage, romeo, [pictures[0]]) == nil)
+    #expect(await refusal(stage, romeo, [pictures[1]]) == "messages-day-quota")
+    try await stage.parley.post(pictures[2], by: romeo, isFromBackend: true)
+    #expect(await refusal(stage, romeo, [bans[8]]) == nil)
+    stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
+    // What is rolled back is not counted.
+    for _ in 0..<3 {
+      stage.store.failNext(1)
+      #expect(await refusal(stage, romeo, [bans[5]]) == Problem.storage.code)
+    }
+    #expect(await refusal(stage, romeo, Array(pictures[1...3])) == nil)
+
+    var settings = RoomSettings.group
+    settings.metadata = String(repeating: "x", count: 3_000)
+    _ = try await stage.room("mantua", by: juliet, settings)
+    let problem = await #expect(throws: Problem.self) { try await stage.say("", from: juliet, to: romeo) }
+    #expect(problem?.code == "messages-day-quota")
+  }
+
   /// A member who enters a room by another nick each time changes the reserved one, which is an entry.
   @Test func nicksAreCounted() async throws {
     let stage = try Stage(sending: Self.policy)

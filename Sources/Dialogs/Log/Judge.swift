@@ -63,6 +63,8 @@ struct Judge {
   var owedPushes = OwedPushes()
   /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
   private var chargedRows = 0
+  /// The bytes that posts have stored beside entries so far (`countBeside`).
+  private var storedBeside: Int64 = 0
   private var judgingTime: JudgingTime
   /// The stanzas that the posts of the batch count as for such rows or for their time, which are charged once it is committed: a batch
   /// that fails is judged again.
@@ -295,25 +297,26 @@ struct Judge {
     for account in accounts { storing[account, default: 0] += bytes }
   }
 
-  /// Counts bytes that the present post stores beside entries, once its batch is committed.
-  mutating func count(_ bytes: Int64, storedBy author: Party) {
-    for account in sending.storing(author, in: realms) { storing[account, default: 0] += bytes }
-  }
+  /// Counts bytes that the present post stores beside entries, with those of its entries (`decideCounting`). A negative number
+  /// counts as 0.
+  mutating func countBeside(_ bytes: Int) { storedBeside += Int64(max(0, bytes)) }
 
-  /// Decides a post, and counts for its author by how much it has made the log grow, whoever's dialog that is in. What
-  /// replaces an entry counts by the difference alone. The post that reaches the bound is stored whole, as its bytes are
-  /// known only then: it is smaller than a stanza.
+  /// Decides a post, and counts for its author by how much it has made the log grow, whoever's dialog that is in, and what it has
+  /// stored beside it. What replaces an entry counts by the difference alone. The post that reaches the bound is stored whole, as
+  /// its bytes are known only then: it is smaller than a stanza.
   private mutating func decideCounting(_ post: Post) throws {
     let stored = post.isFromBackend ? .uncounted : post.intent.storedContent
     if stored == .uncounted { return try decide(post) }
     try sending.checkStored(
       Limits.storedMessageBytes, of: sending.storing(post.author, in: realms), beside: storing,
       isNeeded: stored == .needed, at: now)
-    let before = writer.growth
+    let (before, beside) = (writer.growth, storedBeside)
     try decide(post)
     let entries = writer.growth.entries - before.entries
-    let bytes = entries * Limits.storedMessageBytes + writer.growth.bytes - before.bytes
-    if bytes > 0 { count(bytes, storedBy: post.author) }
+    let grown = entries * Limits.storedMessageBytes + writer.growth.bytes - before.bytes
+    let bytes = max(0, grown) + storedBeside - beside
+    if bytes == 0 { return }
+    for account in sending.storing(post.author, in: realms) { storing[account, default: 0] += bytes }
   }
 
   private mutating func decide(_ post: Post) throws {

@@ -193,9 +193,7 @@ extension Judge {
       throw Problem(.tooLarge, "too-many-affiliations", "A node has at most \(Limits.nodePeopleMax) affiliations.")
     }
     charge(rows: changes.count)
-    // They are no entries of the log, whose growth is counted otherwise.
-    let grown = people.storedBytes(at: name) - stored
-    if grown > 0, !post.isFromBackend { count(Int64(grown), storedBy: post.author) }
+    countBeside(people.storedBytes(at: name) - stored)
     for (address, affiliation) in changes {
       try setAffiliation(affiliation, of: address, in: name, of: owner.id)
     }

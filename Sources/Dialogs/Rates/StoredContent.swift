@@ -63,6 +63,8 @@ extension RoomIntent {
   fileprivate var storedContent: StoredContent {
     switch self {
     case .create, .topic, .invite, .register: .counted
+    // A picture takes as many bytes as a hundred bans, and protects nobody.
+    case .configure(_, let draft) where draft.avatar.flatMap({ $0 }) != nil: .counted
     // An owner closes a room that is flooded, or makes it moderated. A member who enters by another nick changes the one
     // that is reserved for them.
     case .configure, .members, .roles, .destroy, .enter: .needed

@@ -67,7 +67,7 @@ extension Judge {
   ) throws {
     for ban in added { try store(ban, in: state) }
     for address in lifted {
-      try writer.setValue(of: state.room.id, node: ValueKey.bans, item: address.description, nil)
+      try setValue(of: state.room.id, node: ValueKey.bans, item: address.description, nil)
       state.addressBans?.remove(address.description)
       rooms.edited(state)
     }
@@ -97,7 +97,7 @@ extension Judge {
 
   /// Writes a ban. The other bans stay in memory: reading a thousand takes milliseconds, and an owner may ban and lift with each stanza.
   mutating func store(_ ban: AddressBan, in state: RoomCache.State) throws {
-    try writer.setValue(
+    try setValue(
       of: state.room.id, node: ValueKey.bans, item: ban.address.description, Array((ban.reason ?? "").utf8))
     state.addressBans?.insert(ban.address.description)
     rooms.edited(state)

@@ -85,6 +85,11 @@ public struct RoomSettings: Hashable, Sendable {
 
   public init() {}
 
+  /// The bytes of its texts.
+  var textBytes: Int {
+    [name, about, metadata, avatarHash, password, language].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+  }
+
   /// The settings without the password, which others may read.
   public var withoutPassword: RoomSettings {
     var settings = self
@@ -239,6 +244,9 @@ public struct Member: Hashable, Sendable {
   /// Whether a moderator kicked the member (XEP-0045 8.2), who stays a member but may not write until they join or
   /// enter again.
   public var isKicked: Bool
+
+  /// The bytes of its texts as a row, where an index has the nick again.
+  var textBytes: Int { 2 * (nick?.utf8.count ?? 0) + (reason?.utf8.count ?? 0) }
 
   public init(
     room: DialogID, party: Party, affiliation: Affiliation, nick: String?, isNickRegistered: Bool = false,

@@ -98,6 +98,8 @@ extension Judge {
     else { throw Problem(.malformed, "room-name-invalid", "This cannot be a room's name.", field: "name") }
     if rooms.leases[address] != nil { throw Problem.roomTaken }
     if let before = try writer.room(at: address) { try release(before, to: post.author) }
+    // The first entry has none of these texts; indexes have the names again.
+    countBeside(settings.textBytes + 2 * (local.utf8.count + (externalID?.text.utf8.count ?? 0)))
     return rooms.put(
       try writer.insertRoom(
         localpart: local, in: realm.id, externalID: externalID, settings: settings, createdAt: time))
@@ -221,9 +223,9 @@ extension Judge {
     return a == b
   }
 
-  private func set(_ avatar: Avatar?, in state: RoomCache.State) throws {
-    try writer.setValue(of: state.room.id, node: ValueKey.avatar, item: ValueKey.bytes, avatar?.bytes)
-    try writer.setValue(
+  private mutating func set(_ avatar: Avatar?, in state: RoomCache.State) throws {
+    try setValue(of: state.room.id, node: ValueKey.avatar, item: ValueKey.bytes, avatar?.bytes)
+    try setValue(
       of: state.room.id, node: ValueKey.avatar, item: ValueKey.mediaType, avatar.map { Array($0.mediaType.utf8) })
   }
 

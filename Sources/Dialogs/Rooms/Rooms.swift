@@ -247,7 +247,9 @@ extension Judge {
   }
 
   mutating func store(_ member: Member, in state: RoomCache.State) throws {
-    let wasMember = try affiliation(of: member.party.id, in: state).isMember
+    let was = try self.member(member.party.id, in: state)
+    let wasMember = was?.affiliation.isMember == true
+    countBeside(member.textBytes - (was?.textBytes ?? 0))
     try writer.put(member, ordinal: state.room.ordinal)
     rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
     rooms.edited(state)
@@ -264,6 +266,17 @@ extension Judge {
   }
 
   // MARK: Writing
+
+  /// Stores a value of a room; `nil` deletes it. The bytes by which it is longer than the value before count for the day.
+  mutating func setValue(of room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws {
+    if let bytes {
+      // An index has node and item again.
+      let row = Int(Limits.storedMessageBytes) + 2 * (node.utf8.count + item.utf8.count)
+      let before = try writer.value(of: room, node: node, item: item)
+      countBeside(bytes.count - (before?.count ?? -row))
+    }
+    try writer.setValue(of: room, node: node, item: item, bytes)
+  }
 
   /// Writes an entry of the room.
   mutating func insert(
