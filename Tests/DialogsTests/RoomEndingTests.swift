@@ -229,6 +229,49 @@ import Testing
 
   // MARK: Destroyed rooms
 
+  /// What a hold has kept is removed by the next start, also if the room has been made again: that one keeps its bookmarks.
+  @Test func whatADestroyedRoomHadIsRemoved() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo)
+    let held = try await stage.room("mantua", by: romeo, with: [(juliet, .member)])
+    let count = 2 * Limits.removedEntriesAtOnce + 1
+    try stage.store.write { writer in
+      for id in [room.dialog, held.dialog] {
+        for number in 0..<count {
+          try writer.setValue(of: id, node: ValueKey.bans, item: "spam\(number)@elsewhere.example", [])
+        }
+      }
+      try writer.put(Hold(.dialog(held.dialog), in: romeo.realm, note: nil, since: stage.clock.now))
+    }
+    func bans(in room: RoomName) async throws -> Int {
+      try await stage.parley.read { try $0.addressBans(of: .server(room.dialog, .rules)).count }
+    }
+    for id in [room.dialog, held.dialog] {
+      try await stage.act(.destroy(.dialog(id), reason: nil, alternate: nil), by: romeo)
+    }
+    // As often as it is posted behind others.
+    for _ in 0..<8 { try await stage.settle(romeo) }
+    #expect(try await bans(in: room) == 0)
+    #expect(try await bans(in: held) == count)
+
+    let again = try await stage.room("mantua", by: romeo, with: [(juliet, .member)])
+    try stage.store.write { writer in
+      for hold in try writer.holds(in: nil) { try writer.remove(hold) }
+    }
+    let next = try Parley(
+      store: stage.store, clock: stage.clock, options: Parley.Options(domains: ["localhost"]),
+      logger: Logger(label: "next") { _ in SwiftLogNoOpLogHandler() })
+    for _ in 0..<8 { try await next.post(.confirm(.zero), by: romeo) }
+    #expect(try await bans(in: held) == 0)
+    #expect(try await next.read { try $0.temporaryRooms(after: DialogID(0), limit: 9) } == [])
+    let bookmark = try await next.read {
+      try $0.item(again.address.description, in: Bookmark.node, of: juliet.id)
+    }
+    #expect(bookmark != nil)
+    await next.stop()
+  }
+
   @Test func aFormerOwnerMakesADestroyedRoomAgainAtOnceAndOthersLater() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

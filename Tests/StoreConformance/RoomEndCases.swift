@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// Rooms that end: the addresses that become free, and what temporary ones contained.
+/// Rooms that end: the addresses that become free, and what they contained.
 extension StoreConformance {
   static let roomEnds: [Case] = [
     Case(name: "the address of a room that has given it up is another room's") { scene in
@@ -131,6 +131,43 @@ extension StoreConformance {
         let again = try scene.say("word 0", by: scene.romeo, in: next.id, writer)
         try require(again.position > end.position, "a position was issued twice")
       }
+    },
+    Case(name: "a persistent room that has ended is found until its values are removed, in pieces") { scene in
+      let (room, other) = try scene.write { writer in
+        let room = try scene.make("orchard", writer)
+        try scene.join(scene.romeo, room.id, nick: "romeo", writer)
+        try scene.say("word", by: scene.romeo, in: room.id, writer)
+        for number in 0..<7 { try writer.setValue(of: room.id, node: "n", item: "\(number)", [1]) }
+        return (try scene.stored(room.id, writer), try scene.make("balcony", writer))
+      }
+      func found() throws -> [DialogID] {
+        try scene.read { try $0.temporaryRooms(after: DialogID(0), limit: 9).map(\.id) }
+      }
+      try equal(try found(), [])
+      try scene.write { writer in
+        for var ended in [room, other] {
+          ended.isDestroyed = true
+          try writer.update(ended)
+        }
+      }
+      try equal(try found(), [room.id])
+      var pieces = 1
+      while try scene.write({ try $0.removeContent(of: room.id, limit: 3, endingFiles: scene.time) }) {
+        pieces += 1
+        try scene.reopen()
+        try equal(try found(), [room.id])
+      }
+      try equal(pieces, 3)
+      try scene.write { writer in
+        for number in 0..<7 { try equal(try writer.value(of: room.id, node: "n", item: "\(number)"), nil) }
+        try equal(try writer.member(scene.romeo.id, of: room.id)?.nick, "romeo")
+        try equal(try writer.history(of: room.id, after: .zero, before: .end, limit: 9, ascending: true).count, 2)
+        var freed = try scene.stored(room.id, writer)
+        try equal(freed.settings, room.settings)
+        freed.isAddressFree = true
+        try writer.update(freed)
+      }
+      try equal(try found(), [])
     },
   ]
 }

@@ -127,7 +127,7 @@ extension Accounts {
       return true
     }
     guard isRemoved else { throw Problem(.missing, "hold-unknown", "There is no hold on it.") }
-    // The content of temporary rooms that have ended meanwhile.
+    // The content of rooms that have ended meanwhile.
     parley.submitSurely(
       Post(author: Parley.nobody, intent: .room(.endEmpty(after: DialogID(0))), completion: .none))
   }

@@ -159,7 +159,7 @@ extension Judge {
   }
 
   /// Removes the bookmarks of a destroyed room from its former members, `Limits.memberChangesMax` of them in this post
-  /// and the others in later ones, and then what a temporary room contained. An owner of a temporary room has bookmarked
+  /// and the others in later ones, and then what the room contained (`removeContent`). An owner of a temporary room has bookmarked
   /// it with their own client, which makes it again: that bookmark stays.
   mutating func unbookmarkAll(of room: Room, after: UserID?) throws {
     let members = try writer.members(
@@ -170,7 +170,7 @@ extension Judge {
     }
     if members.count == Limits.memberChangesMax, let last = members.last {
       later(.unbookmark(room.id, after: last.party.id))
-    } else if !room.settings.isPersistent {
+    } else if try !room.settings.isPersistent || writer.count(RoomKeyValue.self, .equal(.room, room.id), limit: 1) > 0 {
       later(.removeContent(room.id))
     }
   }

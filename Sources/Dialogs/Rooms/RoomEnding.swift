@@ -11,6 +11,9 @@ import Basics
 //   persistent -destroyed-> tombstone -made again-> name
 //   temporary -destroyed, or empty-> name with content -removed piece by piece-> name
 //
+// The values of a persistent room (`RoomKeyValue`: its picture, and bans of addresses) are removed piece by piece, too: nobody reads
+// them any more, and whoever makes and destroys rooms all day would fill the disk with them. Its people and its log stay.
+//
 // A tombstone holds the address: clients that still know the room are told that it is gone, instead of meeting
 // strangers. Its former owners may make the room again, so that a slip can be undone, and after `Limits.tombstoneTime`
 // so may others. Of a temporary room nobody expects that, so its address is free at once.
@@ -115,11 +118,18 @@ extension Judge {
   }
 
   /// Ends the temporary rooms behind `after` in which there is nobody, some in this post and the others in later ones;
-  /// continues the removal of what others contained.
+  /// continues the removal of what rooms contained that have ended.
   mutating func endEmpty(_ post: Post, after: DialogID) throws {
     let found = try writer.temporaryRooms(after: after, limit: Limits.endedRoomsAtOnce)
     for room in found {
-      if room.isDestroyed { try unbookmarkAll(of: room, after: nil) } else { try endIfEmpty(room) }
+      if !room.isDestroyed {
+        try endIfEmpty(room)
+      } else if room.settings.isPersistent {
+        // Its address may be another room's by now, and the bookmarks, too: a hold keeps its content for any time.
+        later(.removeContent(room.id))
+      } else {
+        try unbookmarkAll(of: room, after: nil)
+      }
     }
     if found.count == Limits.endedRoomsAtOnce, let last = found.last { later(.endEmpty(after: last.id)) }
     settle(post)
@@ -135,12 +145,12 @@ extension Judge {
     try unbookmarkAll(of: state.room, after: nil)
   }
 
-  /// Removes a piece of what an ended temporary room contained, and the others in later posts. What is held stays until
-  /// the hold is removed.
+  /// Removes a piece of what an ended room contained (`RoomWriter.removeContent`), and the others in later posts. What is held
+  /// stays until the hold is removed.
   mutating func removeContent(_ post: Post, of id: DialogID) throws {
     if try writer.isHeld(id) {
       rooms.forget(id)
-    } else if let room = try rooms.states[id]?.room ?? writer.room(id), room.isDestroyed, !room.settings.isPersistent,
+    } else if let room = try rooms.states[id]?.room ?? writer.room(id), room.isDestroyed,
       try writer.removeContent(of: id, limit: Limits.removedEntriesAtOnce, endingFiles: time)
     {
       later(.removeContent(id))

@@ -65,7 +65,7 @@ public enum RoomIntent: Sendable {
   case unbookmark(DialogID, after: UserID)
   /// Ends the temporary rooms behind `after` that nobody is in; the server's own.
   case endEmpty(after: DialogID)
-  /// Removes what an ended temporary room contained; the server's own.
+  /// Removes what an ended room contained; the server's own.
   case removeContent(DialogID)
   /// Reads a page of the nicks of large rooms, to compare others with them; the server's own.
   case readNicks

@@ -10,7 +10,7 @@ public protocol RoomReader {
   func room(externalID: ExternalID, in realm: RealmID) throws -> Room?
   func roomName(_ id: DialogID) throws -> RoomName?
   /// Returns the temporary rooms behind `after`, by number: those that exist, and those that have ended and are not
-  /// removed yet (`RoomWriter.removeContent`).
+  /// removed yet (`RoomWriter.removeContent`); with them the persistent rooms that have ended and whose values are not removed yet.
   func temporaryRooms(after: DialogID, limit: Int) throws -> [Room]
   func member(_ user: UserID, of room: MemberAccess) throws -> Member?
   /// Returns the member who has reserved this nick; `key` is from `Precis.nicknameKey`.
@@ -63,9 +63,10 @@ public protocol RoomWriter {
   /// affiliation `none` the row remains as a tombstone for `memberChanges`, without nick; the mark is removed. Throws
   /// `StoreConflict` if another member has the nick.
   func put(_ member: Member, ordinal: Int64) throws
-  /// Removes up to `limit` entries of a temporary room that has ended, the oldest first, and with the last of them its
-  /// people and everything else. Only the last entry stays, which tells former members of the end, and private messages,
-  /// which are in the archives of two users. Files that nothing else names end at `time`.
+  /// Removes up to `limit` values of a room that has ended, such as bans of addresses. Of a temporary one it then removes up to
+  /// `limit` entries, the oldest first, and with the last of them its people and everything else. Only the last entry stays, which
+  /// tells former members of the end, and private messages, which are in the archives of two users. Files that nothing else names
+  /// end at `time`.
   ///
   /// - Returns: whether there is more to remove.
   func removeContent(of room: DialogID, limit: Int, endingFiles time: Timestamp) throws -> Bool

@@ -1,10 +1,19 @@
 import Basics
 import Dialogs
 
-/// The removal of what a temporary room contained. It takes as many transactions as there are pieces: `rooms.temporary`
-/// stays set until the last of them, so that an interrupted removal is found again.
+/// The removal of what a room contained that has ended: of a persistent one its values. It takes as many transactions as there are
+/// pieces: `rooms.temporary`, which the end of a persistent room with values sets, stays set until the last of them, so that an
+/// interrupted removal is found again.
 extension Writer {
   func removeContent(of room: DialogID, limit: Int, endingFiles time: Timestamp) throws -> Bool {
+    guard let settings = try self.room(room)?.settings else { return false }
+    let values = try connection(.deleteValuesOfRoom, room, bound(limit))
+    try values.run()
+    if Int64(values.changes) == bound(limit) { return true }
+    if settings.isPersistent {
+      try connection(.endValues, room).run()
+      return false
+    }
     let rows = try connection(.contentOfRoom, room, bound(limit)).all {
       (position: Position($0.int(0)), kind: $0.int(1))
     }
@@ -17,13 +26,12 @@ extension Writer {
     if rows.count == Int(bound(limit)) { return true }
     for query in [
       Query.deleteStarsInRoom, .deleteHiddenInRoom, .deleteDraftsInRoom, .deletePinsInRoom, .deleteMentionsInRoom,
-      .deleteRetractedInRoom, .deleteInvitationsToRoom, .deleteValuesOfRoom,
+      .deleteRetractedInRoom, .deleteInvitationsToRoom,
       // The people last: other rows are found by them.
       .deletePeopleOfRoom,
     ] {
       try connection(query, room).run()
     }
-    guard let settings = try self.room(room)?.settings else { return false }
     var rest = RoomSettings.instant
     rest.showsAddresses = settings.showsAddresses
     try connection(.endContent, room, FactCoding.encode(settings: rest)).run()
@@ -78,7 +86,9 @@ extension Query {
   fileprivate static let deleteMentionsInRoom = Query("DELETE FROM mentions WHERE dialog = ?1")
   fileprivate static let deleteRetractedInRoom = Query("DELETE FROM retracted WHERE dialog = ?1")
   fileprivate static let deleteInvitationsToRoom = Query("DELETE FROM invitations WHERE room = ?1")
-  fileprivate static let deleteValuesOfRoom = Query("DELETE FROM room_vault WHERE room = ?1")
+  fileprivate static let deleteValuesOfRoom = Query(
+    "DELETE FROM room_vault WHERE id IN (SELECT id FROM room_vault WHERE room = ?1 LIMIT ?2)")
+  fileprivate static let endValues = Query("UPDATE rooms SET temporary = 0 WHERE dialog = ?1")
   fileprivate static let deletePeopleOfRoom = Query("DELETE FROM affiliations WHERE room = ?1")
   fileprivate static let endContent = Query(
     """

@@ -310,10 +310,13 @@ extension Query {
       destroyed, temporary, retention_days, creator, user_external_id)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, ?8, ?9, ?10, ?11)
     """)
+  /// `temporary` of a room that has ended is changed by the removal of its content alone (`removeContent`).
   fileprivate static let updateRoom = Query(
     """
     UPDATE rooms SET settings = ?2, folded_name = ?3, listed = ?4, topic = ?5, topic_nick = ?6, topic_time = ?7,
-      member_count = ?8, version = ?9, destroyed = ?10, temporary = ?11, retention_days = ?12
+      member_count = ?8, version = ?9, destroyed = ?10, retention_days = ?12,
+      temporary = CASE WHEN destroyed > 0 THEN temporary WHEN ?10 = 0 THEN ?11
+        ELSE ?11 OR EXISTS (SELECT 1 FROM room_vault WHERE room = ?1) END
     WHERE dialog = ?1
     """)
 
