@@ -3,7 +3,8 @@ import Dialogs
 
 /// The removal of what a room contained that has ended: of a persistent one its values. It takes as many transactions as there are
 /// pieces: `rooms.temporary`, which the end of a persistent room with values sets, stays set until the last of them, so that an
-/// interrupted removal is found again.
+/// interrupted removal is found again. Persistent rooms that earlier versions have destroyed keep their values: to find these,
+/// every room would have to be read, and their number does not grow.
 extension Writer {
   func removeContent(of room: DialogID, limit: Int, endingFiles time: Timestamp) throws -> Bool {
     guard let settings = try self.room(room)?.settings else { return false }
