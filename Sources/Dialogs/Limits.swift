@@ -118,6 +118,8 @@ public enum Limits {
   /// The most stanzas for which one post is charged, two seconds' of a user: an act of a person that others have made dear, such as a
   /// change of a node with thousands of subscribers, is delayed by no more.
   static let chargedStanzasMax = 400
+  /// The same of a piece of a request that is done in pieces: together they are charged as one post.
+  static let chargedPieceMax = chargedStanzasMax * memberChangesAtOnce / memberChangesMax
   /// Bytes of messages and other content of one user that are stored in a day, without files: a million messages, of which
   /// the row alone counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC)
   /// ends, and at twice the bound also what a user must be able to do all the same (`StoredContent`).
@@ -294,8 +296,11 @@ public enum Limits {
   /// Bans of addresses and domains without an account in one room: each user who enters is compared with them. The next
   /// is refused with `too-large`.
   public static let addressBansMax = 1_000
-  /// People in one change of affiliations or roles; more are `too-large`: a post must not block the log.
+  /// People in one change of affiliations or roles; more are `too-large`.
   public static let memberChangesMax = 256
+  /// People of these whose affiliations one post changes, some six milliseconds of the committer in which others' posts wait; the
+  /// rest follow in further posts, and the answer after the last.
+  static let memberChangesAtOnce = 32
   /// People on a member list that an entering client gets (XEP-0463): the committer reads it, once per version, in a
   /// few milliseconds, and the client must take it before it has acknowledged any of it. A longer list is sent without
   /// version.

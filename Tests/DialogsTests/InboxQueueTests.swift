@@ -113,6 +113,28 @@ import Testing
     #expect(queue.isEmpty)
   }
 
+  /// What is left of an item comes before all that must come behind it, and not in the batch in which the item was taken.
+  @Test func whatIsPutBackKeepsItsPlace() {
+    var queue = Queue(share: 8, batchMax: 32)
+    func part(_ number: Int, _ weight: Int) -> Item { Item(author: "a", number: number, weight: weight) }
+    append([part(10, 32)] + items("a", 0..<2) + items("b", 0..<2), to: &queue)
+    #expect(take(&queue) == [part(10, 32)] + items("b", 0..<2))
+    queue.putBack(part(11, 32), place: place)
+    append(items("b", 2..<3), to: &queue)
+    #expect(queue.count == 4)
+    #expect(take(&queue) == [part(11, 32)] + items("b", 2..<3))
+    queue.putBack(part(12, 3), place: place)
+    #expect(take(&queue) == [part(12, 3)] + items("a", 0..<2))
+    #expect(queue.isEmpty)
+    append([part(13, 32)] + items("operator", 0..<1), to: &queue)
+    #expect(take(&queue) == [part(13, 32)])
+    queue.putBack(part(14, 32), place: place)
+    #expect(take(&queue) == [part(14, 32)])
+    queue.putBack(part(15, 3), place: place)
+    #expect(take(&queue) == [part(15, 3)] + items("operator", 0..<1))
+    #expect(queue.isEmpty)
+  }
+
   @Test func nothingIsLostOrOvertakesItsAccount() {
     var generator = Seeded(41)
     var queue = Queue(share: 16, batchMax: 64)

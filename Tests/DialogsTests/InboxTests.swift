@@ -179,6 +179,9 @@ import Testing
     let members = (1...8).map { MemberDraft(address: .nowhere, affiliation: .member, nick: "\($0)") }
     let create = Intent.room(.create(RoomDraft(settings: .group, members: members)))
     #expect(create.weight == 24 && Intent.confirm(.zero).weight == 1)
+    // One that is done in pieces has the whole share.
+    let many = Array(repeating: members[0], count: Limits.memberChangesAtOnce + 1)
+    #expect(Intent.room(.create(RoomDraft(settings: .group, members: many))).weight == Limits.batchPostsMax)
     for _ in 0..<8 { _ = inbox.append(Post(author: author, intent: create, completion: .none)) }
     _ = append(1, by: Party(id: UserID(2), realm: RealmID(1), address: .nowhere))
     #expect(inbox.take(pausing: false).posts.count == 6)

@@ -62,6 +62,33 @@ import Testing
     #expect(!Privileges(roster: .both, isToldOfRosters: false).isToldOfRosters)
   }
 
+  /// What is left of a request comes before the component's next one, though the author is the user.
+  @Test func aRequestThatIsDoneInPiecesKeepsItsPlace() async throws {
+    let scene = try Scene()
+    scene.grant(Privileges(requests: ["a": .set]))
+    let romeo = try await scene.stage.user("romeo")
+    let room = try await scene.stage.room(by: romeo)
+    let drafts = try await scene.stage.crowd(40).map { MemberDraft(address: $0.address, affiliation: .member) }
+    func submit(_ intent: Intent) -> UInt64 {
+      let token = scene.link.nextToken()
+      #expect(
+        scene.stage.parley.submit(
+          Post(
+            author: scene.component, intent: intent, completion: .session(scene.link, token: token),
+            behalf: Behalf(romeo.address, by: .request("a", isSet: true)))))
+      return token
+    }
+    var tokens: [UInt64] = []
+    try await scene.stage.together(romeo) {
+      tokens = [submit(.room(.members(.dialog(room.dialog), drafts))), submit(.confirm(.zero))]
+    }
+    for token in tokens { await scene.link.waitForOutcome(of: token) }
+    let added = try #require(scene.link.outcome(of: tokens[0])).get()
+    let next = try #require(scene.link.outcome(of: tokens[1])).get()
+    #expect(added.room?.memberCount == 41)
+    #expect(next.position >= added.position)
+  }
+
   @Test func aMessageIsTheUsers() async throws {
     let scene = try Scene()
     let romeo = try await scene.stage.user("romeo")

@@ -81,6 +81,12 @@ struct FIFO<Element: Sendable>: Sendable {
 
   mutating func append(_ element: Element) { elements.append(element) }
 
+  mutating func prepend(_ element: Element) {
+    if next == 0 { return elements.insert(element, at: 0) }
+    next -= 1
+    elements[next] = element
+  }
+
   mutating func popFirst() -> Element? {
     if isEmpty { return nil }
     let element = elements[next]

@@ -8,7 +8,8 @@ struct LaneBatch {
   /// The deliveries of fan-outs so far.
   private(set) var fanOutCount = 0
   private let load: FanOutLoad?
-  /// The effects of the commit from the one whose deliveries are being added: the next post that is settled is their post.
+  /// The effects of the commit from the one whose deliveries are being added: the next post that is settled, or continues in a
+  /// further one, is their post.
   var effects: ArraySlice<Effect> = []
   /// The address of the author of that post, once a large room has needed it: small rooms do not pay for the search.
   private var author: BareJID?
@@ -64,8 +65,14 @@ struct LaneBatch {
     if let author { return author }
     var found = Parley.nobody.address
     for effect in effects {
-      guard case .settled(let post, _) = effect else { continue }
-      found = post.author.address
+      let post: Post
+      switch effect {
+      case .settled(let ended, _): post = ended
+      case .rest(let rest): post = rest
+      default: continue
+      }
+      // A component that acts in a user's name does so for the user.
+      found = post.behalf?.user ?? post.author.address
       break
     }
     author = found

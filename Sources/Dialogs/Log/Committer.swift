@@ -234,6 +234,13 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .vacated(let session): audiences.forget(session)
       case .typingOverdue: for record in hub.typing.takeOverdue(clock.now) { end(record, into: &lanes) }
       case .later(let post): inbox.appendSurely(post)
+      case .rest(let post):
+        // As at the end of a post, without an outcome.
+        lanes.postEnded()
+        let ofNodes = takeNodeDeliveries(of: post)
+        (parts, isSpread) = (0, false)
+        if ofNodes > 0 { chargeNodeDeliveries(ofNodes, of: post) }
+        inbox.putBack(post)
       case .pushing(let user, let asked, let rooms): registries.pushes.set(user, asked, rooms)
       case .alerts(let user, let room, let alerts): registries.pushes.set(user, in: room, alerts)
       case .owed(let user): registries.pushes.wake(for: user)
@@ -551,6 +558,9 @@ enum Effect {
   /// A further post, behind those that others have posted by now. It is lost with the process: nothing may depend on
   /// it.
   case later(Post)
+  /// What is left of a post that is done in pieces, before all that its author has posted behind it. It is lost with the
+  /// process, and the outcome with it.
+  case rest(Post)
   /// The push settings of the user's registrations.
   case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.Preference])
   /// The user's push preference for a room, by their membership or settings.

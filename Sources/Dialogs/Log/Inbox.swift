@@ -64,6 +64,18 @@ final class Inbox: Sendable {
     if case .full = append(post) { whenRoom { [self] in appendSurely(post) } }
   }
 
+  /// Puts back what is left of a post that the committer has begun, before all others of its author. It has the place that it had:
+  /// neither a full inbox nor a closed one refuses it. The committer is awake.
+  func putBack(_ post: Post) {
+    let bytes = post.intent.byteCount
+    state.withLock { state in
+      var zones: [String: String] = [:]
+      state.queue.putBack(post) { $0.place(&zones) }
+      state.bytes += bytes
+      state.hasUrgent = true
+    }
+  }
+
   var isClosed: Bool { state.withLock { $0.closed } }
   var taken: Int { state.withLock { $0.taken } }
   var count: Int { state.withLock { $0.queue.count } }
@@ -152,6 +164,8 @@ extension Intent {
   var weight: Int {
     switch self {
     case .room(.come): Limits.roomsAtOnce
+    // What its author has posted behind a request that is done in pieces comes behind all of them: it takes the whole share.
+    case .room(let intent) where intent.peopleChanged > Limits.memberChangesAtOnce: Limits.batchPostsMax
     // A change of a person is an entry, and a new member gets two more: a bookmark and an invitation.
     case .room(let intent): max(1, 3 * intent.peopleChanged)
     case .node(.bookmarks(let draft), at: _): max(1, min(draft.bookmarks.count, draft.changesMax))

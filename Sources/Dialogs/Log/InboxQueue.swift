@@ -11,6 +11,9 @@
 /// deletion of an account, wait until no line is left, and so does everything that arrives behind them. As soon as nothing else is
 /// before such a post, the lines therefore get whole batches.
 ///
+/// An item with the weight of a whole batch may be done in part. Nothing of its account is taken behind it, and nothing that must find all
+/// before it committed; so what is left of it can be put back before these (`putBack`).
+///
 /// A queue that is no more than one share is one batch, in the order of arrival. In a longer one each post is looked at once, when it is
 /// taken or joins its line.
 struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
@@ -44,6 +47,14 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
 
   mutating func append(_ item: Item) { arrived.append(item) }
 
+  /// Puts an item before all others of its account, which get their turn behind those of the other lines.
+  mutating func putBack(_ item: Item, place: (Item) -> Place) {
+    guard case .shared(let account) = place(item) else { return append(item) }
+    if lines[account] == nil { turns.append(account) }
+    lines[account, default: FIFO()].prepend(item)
+    leftCount += 1
+  }
+
   /// Takes the next batch, which is empty only if the queue is.
   ///
   /// - Parameter weight: returns the weight of an item, which is at least 1.
@@ -58,12 +69,15 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
     // Shares would only let everybody wait for longer, as each batch takes a sync.
     let isHeldUp = if !lines.isEmpty, let first = arrived.first, case .behindAll = place(first) { true } else { false }
     let (most, part) = isHeldUp ? (batchMax, batchMax) : (batchMax / 2, share)
+    // Whether an item is taken that may be put back.
+    var hasPart = false
     for _ in 0..<lines.count {
       guard batch.count < most, let account = turns.popFirst(), var line = lines.removeValue(forKey: account)
       else { break }
       var sum = 0
       while batch.count < most, let item = line.first, fits(weight(item), beside: sum, of: part) {
         sum += weight(item)
+        if weight(item) >= batchMax { hasPart = true }
         _ = line.popFirst()
         leftCount -= 1
         batch.append(item)
@@ -79,13 +93,14 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
       switch place(item) {
       case .passing: batch.append(item)
       case .behindAll:
-        if !lines.isEmpty { break scan }
+        if !lines.isEmpty || hasPart { break scan }
         batch.append(item)
       case .shared(let account):
         let (added, sum) = (weight(item), used[account] ?? 0)
         let isLeft = lines[account] != nil
         if !isLeft, fits(added, beside: sum, of: share) {
           used[account] = sum + added
+          if added >= batchMax { hasPart = true }
           batch.append(item)
         } else {
           if !isLeft { turns.append(account) }

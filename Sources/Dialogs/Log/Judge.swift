@@ -65,6 +65,8 @@ struct Judge {
   private var chargedRows = 0
   /// The bytes that posts have stored beside entries so far (`countBeside`).
   private var storedBeside: Int64 = 0
+  /// What the present post leaves to a further one; `nil` for nothing.
+  private var begun: Post.Begun?
   private var judgingTime: JudgingTime
   /// The stanzas that the posts of the batch count as for such rows or for their time, which are charged once it is committed: a batch
   /// that fails is judged again.
@@ -223,6 +225,7 @@ struct Judge {
     nodePeople.rollBack()
     owedPushes.batchEnded()
     chargedRows = 0
+    begun = nil
     charges = []
     ownerSnapshot = nil
     outbox = nil
@@ -264,15 +267,24 @@ struct Judge {
   // MARK: One post
 
   mutating func judge(_ post: Post) throws {
-    if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
       if case .room(let intent) = post.intent, !intent.isTakenInDebt { try post.charge?.checkRoom(now: now) }
       try decideCounting(identified(onBehalf(post)))
       post.charge?.chargeRoom(now: now)
     } catch let problem as Problem {
+      begun = nil
       effects.append(.settled(post, .failure(problem)))
     }
-    let stanzas = max(chargedRows / Limits.rowsPerStanza, judgingTime.postEnded())
+    var stanzas = max(chargedRows / Limits.rowsPerStanza, judgingTime.postEnded())
+    if begun != nil || post.begun != nil { stanzas = min(stanzas, Limits.chargedPieceMax) }
+    if let begun {
+      // The post as it was posted: what a component does in a user's name keeps its place among the posts of the component.
+      effects.append(.rest(Post(post, begun: begun)))
+      self.begun = nil
+    } else if let inbound = post.inbound {
+      // After a crash the client repeats a stanza that was done in part.
+      handled[inbound.stream] = inbound.number
+    }
     chargedRows = 0
     ownerSnapshot = nil
     if stanzas > 0, !post.isFromBackend, !post.intent.isOfServer {
@@ -307,9 +319,12 @@ struct Judge {
   private mutating func decideCounting(_ post: Post) throws {
     let stored = post.isFromBackend ? .uncounted : post.intent.storedContent
     if stored == .uncounted { return try decide(post) }
-    try sending.checkStored(
-      Limits.storedMessageBytes, of: sending.storing(post.author, in: realms), beside: storing,
-      isNeeded: stored == .needed, at: now)
+    // A request is refused before it begins: its later pieces only count.
+    if post.begun == nil {
+      try sending.checkStored(
+        Limits.storedMessageBytes, of: sending.storing(post.author, in: realms), beside: storing,
+        isNeeded: stored == .needed, at: now)
+    }
     let (before, beside) = (writer.growth, storedBeside)
     try decide(post)
     let entries = writer.growth.entries - before.entries
@@ -439,6 +454,11 @@ struct Judge {
   mutating func settle(_ post: Post, _ receipt: Receipt? = nil) {
     effects.append(.settled(post, .success(receipt ?? Receipt(position: head))))
   }
+
+  /// Leaves a part of the present post's request to a further post, so that nobody waits for all of it. That is in the next batch, and
+  /// comes before all that its author has posted meanwhile (RFC 6120 10.1). The last piece has the outcome, and a piece that is refused
+  /// is the last: then those before it stay. The weight of the present post must be that of a whole batch (`Intent.weight`).
+  mutating func leave(_ begun: Post.Begun) { self.begun = begun }
 
   /// Refuses a post that has changed something nonetheless.
   mutating func refuse(_ post: Post, _ problem: Problem) { effects.append(.settled(post, .failure(problem))) }

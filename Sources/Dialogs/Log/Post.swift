@@ -23,6 +23,30 @@ public final class Post: Sendable {
   let charge: DeliveryCharge?
   /// Whether an operator or a backend acts as the author: bounds of what one user may do in a time do not apply.
   let isFromBackend: Bool
+  /// The state of a request that is done in pieces; `nil` for a post that begins one, and for all others.
+  let begun: Begun?
+
+  /// What the earlier posts of a request have done, and what is left of it (`Judge.leave`). An object, as ordinary posts have none.
+  final class Begun: Sendable {
+    /// The intent of the next post.
+    let left: Intent
+    /// The entry for the receipt; `nil` if there is none yet.
+    let entry: Entry?
+    /// Whether anything has changed.
+    let hasChanged: Bool
+    /// Whether others were shown something: then the charge for it is not given back any more.
+    let isSpread: Bool
+    /// The room that is being created.
+    let room: DialogID?
+
+    init(left: Intent, entry: Entry?, hasChanged: Bool = true, isSpread: Bool = true, room: DialogID? = nil) {
+      self.left = left
+      self.entry = entry
+      self.hasChanged = hasChanged
+      self.isSpread = isSpread
+      self.room = room
+    }
+  }
 
   /// Whether it is durable before its outcome is told.
   var isSynced: Bool { if case .work(let work) = intent { work.isSynced } else { true } }
@@ -58,6 +82,7 @@ public final class Post: Sendable {
     component = nil
     trace = nil
     charge = nil
+    begun = nil
   }
 
   /// The network address of the client whose session it is; `nil` if it is not known.
@@ -78,6 +103,7 @@ public final class Post: Sendable {
     trace = post.trace
     charge = post.charge
     isFromBackend = post.isFromBackend
+    begun = post.begun
   }
 
   /// Creates the post with its span.
@@ -91,6 +117,7 @@ public final class Post: Sendable {
     self.trace = trace
     charge = post.charge
     isFromBackend = post.isFromBackend
+    begun = post.begun
   }
 
   /// Creates the post that was charged.
@@ -104,6 +131,7 @@ public final class Post: Sendable {
     trace = post.trace
     self.charge = charge
     isFromBackend = post.isFromBackend
+    begun = post.begun
   }
 
   /// Creates the post with another intent, as a backend has changed or refused it.
@@ -117,6 +145,21 @@ public final class Post: Sendable {
     trace = post.trace
     charge = post.charge
     isFromBackend = post.isFromBackend
+    begun = post.begun
+  }
+
+  /// Creates the next post of a request that is done in pieces.
+  init(_ post: Post, begun: Begun) {
+    author = post.author
+    intent = begun.left
+    inbound = post.inbound
+    completion = post.completion
+    behalf = post.behalf
+    component = post.component
+    trace = post.trace
+    charge = begun.isSpread ? nil : post.charge
+    isFromBackend = post.isFromBackend
+    self.begun = begun
   }
 
   /// Creates the post of a user from that of the component acting on their behalf. A relayed stanza is from the user.
@@ -134,6 +177,7 @@ public final class Post: Sendable {
     trace = post.trace
     charge = post.charge
     isFromBackend = post.isFromBackend
+    begun = post.begun
   }
 }
 

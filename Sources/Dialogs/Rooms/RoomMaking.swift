@@ -6,6 +6,13 @@ extension Judge {
 
   mutating func create(_ post: Post, _ draft: RoomDraft) throws {
     let author = post.author
+    if let begun = post.begun, let id = begun.room {
+      let state = try find(.dialog(id), for: author)
+      guard try affiliation(of: author.id, in: state) == .owner else { throw Problem.notOwner }
+      let members = try firstMembers(Array(draft.members.prefix(Limits.memberChangesAtOnce)), by: post)
+      let rest = Array(draft.members.dropFirst(Limits.memberChangesAtOnce))
+      return try fill(state, with: members, draft, post, begun.entry, rest: rest)
+    }
     try require(.rooms, of: author)
     if let externalID = draft.externalID {
       guard !externalID.text.isEmpty, externalID.text.utf8.count <= Limits.externalIDBytesMax else {
@@ -20,6 +27,12 @@ extension Judge {
         guard try state.room.settings.isListed || affiliation(of: author.id, in: state).isMember else {
           throw Problem(
             .conflict, "external-id-taken", "This externalId is another dialog's.", field: "externalId")
+        }
+        if try writer.value(of: known.id, node: ValueKey.unfilled, item: ValueKey.bytes) != nil,
+          try affiliation(of: author.id, in: state) == .owner
+        {
+          let members = try firstMembers(draft.members.filter { $0.address != author.address }, by: post)
+          return try fill(state, with: members, draft, post, nil)
         }
         var receipt = Receipt(position: head)
         receipt.isRepeat = true
@@ -42,16 +55,45 @@ extension Judge {
     tell(.entry(created, author: session(of: post)))
     // A creator who enters as an occupant has a client that bookmarks the room, or does not want to.
     _ = try bookmark(state.room, for: author, nick: member(author.id, in: state)?.nick)
-    for member in members { try apply(member.draft, to: member.party, was: nil, by: post, in: state) }
-    if let topic = draft.topic, !topic.isEmpty {
-      let topic = Topic(text: topic, nick: try member(author.id, in: state)?.nick, time: time)
+    try fill(state, with: members, draft, post, created)
+  }
+
+  /// Adds those of the first members whom one post adds, and leaves the others to further posts. The last of these sets the topic and
+  /// has the outcome. After a crash between two of them the room has some of its members: a room with an `externalID` has a mark of it,
+  /// and a repeat of the request adds the others.
+  ///
+  /// - Parameters:
+  ///   - created: the first entry of the room; `nil` for such a repeat.
+  ///   - rest: further members, whom later posts check again.
+  private mutating func fill(
+    _ state: RoomCache.State, with members: [MemberWish], _ draft: RoomDraft, _ post: Post, _ created: Entry?,
+    rest: [MemberDraft] = []
+  ) throws {
+    // Without those who have been added by the interrupted request, or have come or been banned since.
+    let now = try members.prefix(Limits.memberChangesAtOnce).filter { try member($0.party.id, in: state) == nil }
+    if state.room.memberCount + now.count > Limits.membersMax { throw Problem.memberListFull }
+    for wish in now { try apply(wish.draft, to: wish.party, was: nil, by: post, in: state) }
+    var left = draft
+    left.members = members.dropFirst(Limits.memberChangesAtOnce).map(\.draft) + rest
+    if !left.members.isEmpty {
+      if draft.externalID != nil, post.begun == nil {
+        try writer.setValue(of: state.room.id, node: ValueKey.unfilled, item: ValueKey.bytes, [])
+      }
+      return leave(Post.Begun(left: .room(.create(left)), entry: created, room: state.room.id))
+    }
+    if draft.externalID != nil, post.begun != nil || created == nil {
+      try writer.setValue(of: state.room.id, node: ValueKey.unfilled, item: ValueKey.bytes, nil)
+    }
+    if let topic = draft.topic, !topic.isEmpty, state.room.topic == nil {
+      let topic = Topic(text: topic, nick: try member(post.author.id, in: state)?.nick, time: time)
       state.room.topic = topic
       rooms.changed(state)
-      tell(.entry(try note(.topic(topic), by: author, in: state), author: session(of: post)))
+      tell(.entry(try note(.topic(topic), by: post.author, in: state), author: session(of: post)))
     }
     var receipt = Receipt(position: head)
     receipt.room = state.room
     receipt.entry = created
+    receipt.isRepeat = created == nil
     settle(post, receipt)
   }
 
@@ -64,7 +106,7 @@ extension Judge {
       throw Problem(
         .tooLarge, "too-many-members", "At most \(Limits.memberChangesMax) people at a time.", field: "memberIds")
     }
-    try checkRooms(of: author, for: author)
+    if post.begun == nil { try checkRooms(of: author, for: author) }
     var named: Set<UserID> = []
     var wishes: [MemberWish] = []
     for var draft in drafts {
@@ -133,7 +175,11 @@ extension Judge {
     {
       // A picture is no form (10.1.3).
       if draft.avatar != nil, lease.isLocked, lease.session.id != session(of: post) { throw Problem.roomLocked }
-      let (state, created) = try found(post, address, lease, draft)
+      let (state, created, rest) = try found(post, address, lease, draft)
+      if !rest.isEmpty {
+        let left = SettingsDraft(members: rest) { _ in }
+        return leave(Post.Begun(left: .room(.configure(.dialog(state.room.id), left)), entry: created))
+      }
       var receipt = Receipt(position: head)
       receipt.room = state.room
       receipt.entry = created
@@ -149,10 +195,18 @@ extension Judge {
     if !settings.isPersistent, was.lifetime == .kept { throw Problem.roomKept }
     try check(settings, was: was, in: state.room.name.realm)
     try checkStays(post.author, settings, was: was)
-    let changes = try changes(draft.members, by: post.author, as: affiliation, in: state)
-    for change in changes { try apply(change.draft, to: change.party, was: change.was, by: post, in: state) }
+    let (piece, rest) = try pieces(of: draft.members, by: post)
+    if post.begun == nil, !rest.isEmpty { _ = try changes(draft.members, by: post.author, as: affiliation, in: state) }
+    let wishes = try changes(piece, by: post.author, as: affiliation, in: state)
+    for wish in wishes { try apply(wish.draft, to: wish.party, was: wish.was, by: post, in: state) }
+    if !rest.isEmpty {
+      var left = draft
+      left.members = rest
+      return leave(Post.Begun(left: .room(.configure(reference, left)), entry: post.begun?.entry))
+    }
     if let avatar = draft.avatar { try set(avatar, in: state) }
     var receipt = Receipt(position: head)
+    receipt.entry = post.begun?.entry
     receipt.room = state.room
     guard settings != was else {
       receipt.isRepeat = draft.members.isEmpty
@@ -278,17 +332,17 @@ extension Judge {
   // MARK: Setting up
 
   /// Creates the room: the submitted form is the post that does so (10.1.2, 10.1.3). The form changes the settings of an
-  /// instant room, which it was shown with.
+  /// instant room, which it was shown with. Of its people, one post adds some; `rest` are the others.
   mutating func found(
     _ post: Post, _ address: BareJID, _ lease: RoomCache.Lease, _ draft: SettingsDraft
-  ) throws -> (RoomCache.State, Entry) {
+  ) throws -> (RoomCache.State, Entry, rest: [MemberDraft]) {
     let settings = try changed(.instant, by: draft)
     try check(settings, in: post.author.realm)
     guard let local = address.local else { throw Problem.roomUnknown }
     if !settings.isPersistent, let wait = rooms.wait(toMakeTemporary: post.author.id, now: time) {
       throw Problem.roomsTooFast(wait)
     }
-    let members = try firstMembers(draft.members, by: post)
+    let members = try firstMembers(Self.inOrderOfPieces(draft.members, by: post.author), by: post)
     if members.contains(where: { $0.party == post.author && $0.draft.affiliation != .owner }),
       !members.contains(where: { $0.draft.affiliation == .owner })
     {
@@ -320,13 +374,13 @@ extension Judge {
     // This presence tells the session that the room now exists.
     tell(.shown(occupantPresence(of: occupant, in: state.room), to: [lease.session], own: true))
     tell(.entry(created, author: session(of: post)))
-    for wish in members {
+    for wish in members.prefix(Limits.memberChangesAtOnce) {
       let was = try member(wish.party.id, in: state)
       try apply(wish.draft, to: wish.party, was: was, by: post, in: state)
     }
     // 10.2.1: the other sessions of the owner know nothing of the form, and clients ask anew for what the room is.
     if settings != .instant { try settingsChanged(from: .instant, in: state) }
-    return (state, created)
+    return (state, created, members.dropFirst(Limits.memberChangesAtOnce).map(\.draft))
   }
 
   mutating func prepare(_ post: Post, _ reference: RoomReference) throws {

@@ -6,21 +6,53 @@ extension Judge {
     _ post: Post, _ reference: RoomReference, _ drafts: [MemberDraft]
   ) throws {
     if drafts.isEmpty { throw Problem(.malformed, "nothing-to-change", "Name at least one person.") }
+    let (piece, rest) = try pieces(of: drafts, by: post)
     let state = try find(reference, for: post.author)
     let actor = try affiliation(of: post.author.id, in: state)
-    let (bans, lifted, others) = try changeAddressBans(drafts, by: post, as: actor, in: state)
-    let changes = try changes(others, by: post.author, as: actor, in: state, isFromBackend: post.isFromBackend)
+    if post.begun == nil, !rest.isEmpty {
+      // All are checked before any is changed.
+      let others = try changeAddressBans(drafts, by: post, as: actor, in: state).others
+      _ = try changes(others, by: post.author, as: actor, in: state, isFromBackend: post.isFromBackend)
+    }
+    let (bans, lifted, others) = try changeAddressBans(piece, by: post, as: actor, in: state)
+    let wishes = try changes(others, by: post.author, as: actor, in: state, isFromBackend: post.isFromBackend)
     try apply(bans, lifted: lifted, by: post, in: state)
-    var last: Entry?
-    for change in changes {
-      last = try apply(change.draft, to: change.party, was: change.was, by: post, in: state) ?? last
+    var last = post.begun?.entry
+    for wish in wishes {
+      last = try apply(wish.draft, to: wish.party, was: wish.was, by: post, in: state) ?? last
+    }
+    let hasChanged = last != nil || !bans.isEmpty || !lifted.isEmpty || post.begun?.hasChanged == true
+    if !rest.isEmpty {
+      return leave(
+        Post.Begun(
+          left: .room(.members(reference, rest)), entry: last, hasChanged: hasChanged, isSpread: last != nil))
     }
     var receipt = Receipt(position: head)
     receipt.entry = last
     receipt.room = state.room
-    receipt.isRepeat = last == nil && bans.isEmpty && lifted.isEmpty
+    receipt.isRepeat = !hasChanged
     if last == nil { post.charge?.giveBack(now: now) }
     settle(post, receipt)
+  }
+
+  /// Returns the people whom this post changes, and those who are left to further ones.
+  func pieces(
+    of drafts: [MemberDraft], by post: Post
+  ) throws(Problem) -> (now: [MemberDraft], rest: [MemberDraft]) {
+    if drafts.count > Limits.memberChangesMax {
+      throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
+    }
+    let ordered = post.begun == nil ? Self.inOrderOfPieces(drafts, by: post.author) : drafts
+    return (Array(ordered.prefix(Limits.memberChangesAtOnce)), Array(ordered.dropFirst(Limits.memberChangesAtOnce)))
+  }
+
+  /// Returns the people of a request in the order in which they change: as they are named. If they are more than one piece, new owners
+  /// come first and the author last, so that at each time the room has an owner and the author may go on.
+  static func inOrderOfPieces(_ drafts: [MemberDraft], by author: Party) -> [MemberDraft] {
+    if drafts.count <= Limits.memberChangesAtOnce { return drafts }
+    let own = drafts.filter { $0.address == author.address }
+    let others = drafts.filter { $0.address != author.address }
+    return others.filter { $0.affiliation == .owner } + others.filter { $0.affiliation != .owner } + own
   }
 
   struct MemberWish {
@@ -34,9 +66,6 @@ extension Judge {
     _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomCache.State,
     isFromBackend: Bool = false
   ) throws -> [MemberWish] {
-    if drafts.count > Limits.memberChangesMax {
-      throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
-    }
     var changes: [MemberWish] = []
     var named: Set<UserID> = []
     var owners: [UserID: Bool] = [:]

@@ -9,7 +9,7 @@ public enum RoomReference: Hashable, Sendable {
 /// A request concerning a room. It is authorised by the post's author and, for an occupant's actions, by the session it
 /// came from.
 public enum RoomIntent: Sendable {
-  /// Creates a room with its first members. The receipt has `room`; it is a repeat if the `externalID` is known.
+  /// Creates a room with its first members, in pieces as `members`. The receipt has `room`; it is a repeat if the `externalID` is known.
   case create(RoomDraft)
   /// Gives a remote user, who may enter the room, their stored id: the session that enters for them must have it.
   /// `Receipt.value` is the `Party`.
@@ -37,7 +37,9 @@ public enum RoomIntent: Sendable {
   case face(RoomReference, nick: String)
   /// Sets the message up to which the author has read.
   case marker(RoomReference, RoomMarkerDraft)
-  /// Changes affiliations and reserved nicks, all or none of them (9.1 to 9.8, 10.3 to 10.8).
+  /// Changes affiliations and reserved nicks (9.1 to 9.8, 10.3 to 10.8). All are checked before any is changed; more than
+  /// `Limits.memberChangesAtOnce` change in pieces, between which others post, and each piece is checked again. A piece that is refused
+  /// refuses the request, and those before it stay, as after a crash: the same request again changes the others.
   case members(RoomReference, [MemberDraft])
   /// Changes roles of occupants: kick, voice, moderator (8.2 to 8.5, 9.6, 9.7).
   case roles(RoomReference, [RoleDraft])

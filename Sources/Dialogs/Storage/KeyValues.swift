@@ -22,6 +22,8 @@ public enum ValueKey {
   static let registered = "registered"
   /// The reasons of a room's bans of addresses that are no user's, by address.
   public static let bans = "bans"
+  /// A mark that a room does not have all of its first members yet, under `bytes`.
+  static let unfilled = "unfilled"
   /// `ArchivePreferences`, under `bytes`.
   static let archive = "archive"
 }

@@ -1,0 +1,185 @@
+import Addresses
+import DialogsFixtures
+import Testing
+
+@testable import Dialogs
+
+/// Requests that change so many people of a room that they are done in pieces.
+@Suite struct RoomPiecesTests {
+  private func drafts(_ people: [Party], _ affiliation: Affiliation = .member) -> [MemberDraft] {
+    people.map { MemberDraft(address: $0.address, affiliation: affiliation) }
+  }
+
+  private func isCreation(_ receipt: Receipt) -> Bool {
+    if case .room(let change)? = receipt.entry?.fact { change.change == .created } else { false }
+  }
+
+  @Test func aCreationIsAnsweredAfterItsLastPiece() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let crowd = try await stage.crowd(100)
+    let phone = try await stage.session(romeo, "phone", door: .app)
+    let before = stage.store.commits
+    let token = stage.submit(
+      .create(RoomDraft(settings: .group, topic: "Feuds", members: drafts(crowd))), by: phone)
+    await phone.waitForOutcome(of: token)
+    #expect(stage.store.commits - before == 4)
+    let heard = phone.taken()
+    #expect(heard.last == .done(token))
+    var noted: [String] = []
+    for case .noted(let change) in heard {
+      switch change {
+      case .created: noted.append("created")
+      case .member(let member): noted.append(member.party.name)
+      case .topic(let topic): noted.append(topic.text)
+      case .settings, .destroyed: noted.append("something else")
+      }
+    }
+    #expect(noted == ["created"] + crowd.map(\.name) + ["Feuds"])
+    let receipt = try #require(phone.outcome(of: token)).get()
+    #expect(receipt.room?.memberCount == 101 && !receipt.isRepeat && isCreation(receipt))
+  }
+
+  @Test func othersComeBetweenThePiecesAndTheAuthorBehindThem() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let crowd = try await stage.crowd(40)
+    let (orchard, balcony) = (RecordingSession(romeo), RecordingSession(juliet))
+    let create = RoomIntent.create(RoomDraft(settings: .group, members: drafts(crowd)))
+    let (creating, own, others) = (orchard.nextToken(), orchard.nextToken(), balcony.nextToken())
+    func submit(_ intent: Intent, _ token: UInt64, by session: RecordingSession) {
+      #expect(
+        stage.parley.submit(
+          Post(author: session.party, intent: intent, completion: .session(session, token: token))))
+    }
+    try await stage.together(romeo) {
+      submit(.room(create), creating, by: orchard)
+      submit(.confirm(.zero), own, by: orchard)
+      submit(.confirm(.zero), others, by: balcony)
+    }
+    let created = try #require(orchard.outcome(of: creating)).get()
+    #expect(created.room?.memberCount == 41)
+    let between = try #require(balcony.outcome(of: others)).get()
+    #expect(between.position < created.position)
+    let behind = try #require(orchard.outcome(of: own)).get()
+    #expect(behind.position >= created.position)
+  }
+
+  @Test func aRefusalComesBeforeTheFirstPiece() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let room = try await stage.room(by: romeo)
+    let nobody = MemberDraft(address: try BareJID("nobody@localhost"), affiliation: .member)
+    let crowd = try await stage.crowd(40)
+    let all = drafts(crowd) + [nobody]
+    let form = SettingsDraft(members: all) { $0.name = "Verona" }
+    for intent in [
+      RoomIntent.members(.dialog(room.dialog), all), .configure(.dialog(room.dialog), form),
+      .create(RoomDraft(localpart: "mantua", settings: .group, members: all)),
+    ] {
+      #expect(try await problem { try await stage.act(intent, by: romeo) }?.code == "user-unknown")
+    }
+    #expect(try await stage.stored(room).memberCount == 1)
+    let address = try BareJID("mantua@conference.localhost")
+    #expect(try await stage.parley.read { try $0.room(at: address) } == nil)
+  }
+
+  /// The second piece is lost, as in a crash.
+  @Test func aRepeatAddsThoseWhoAreMissing() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let crowd = try await stage.crowd(70)
+    let id = ExternalID.user(romeo.id, "42")
+    let create = RoomIntent.create(
+      RoomDraft(externalID: id, settings: .group, topic: "Feuds", members: drafts(crowd)))
+    stage.store.failNext(1, after: 1)
+    await #expect(throws: Problem.storage) { try await stage.act(create, by: romeo) }
+    let begun = try #require(try await stage.parley.read { try $0.room(externalID: id, in: romeo.realm) })
+    #expect(begun.memberCount == 1 + Limits.memberChangesAtOnce && begun.topic == nil)
+    let receipt = try await stage.act(create, by: romeo)
+    #expect(receipt.isRepeat && receipt.room?.id == begun.id)
+    #expect(receipt.room?.memberCount == 71 && receipt.room?.topic?.text == "Feuds")
+    // From now on it adds nobody who has left.
+    try await stage.affiliate(crowd[0], .none, in: begun.name, by: romeo)
+    #expect(try await stage.act(create, by: romeo).room?.memberCount == 70)
+
+    let room = try await stage.room(by: romeo)
+    let add = RoomIntent.members(.dialog(room.dialog), drafts(crowd))
+    stage.store.failNext(1, after: 1)
+    await #expect(throws: Problem.storage) { try await stage.act(add, by: romeo) }
+    #expect(try await stage.stored(room).memberCount == 1 + Limits.memberChangesAtOnce)
+    #expect(try await !stage.act(add, by: romeo).isRepeat)
+    #expect(try await stage.stored(room).memberCount == 71)
+    #expect(try await stage.act(add, by: romeo).isRepeat)
+  }
+
+  /// What was done in part is sent again by a client that resumes its stream after a crash (XEP-0198).
+  @Test func aStanzaCountsAsHandledWithItsLastPiece() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let room = try await stage.room(by: romeo)
+    let crowd = try await stage.crowd(40)
+    let intent = Intent.room(.members(.dialog(room.dialog), drafts(crowd)))
+    let orchard = RecordingSession(romeo)
+    let stream = StreamNonce(high: 1, low: 2)
+    func send(_ number: UInt32) async throws -> Receipt {
+      let token = orchard.nextToken()
+      let post = Post(
+        author: romeo, intent: intent, inbound: Post.Inbound(stream: stream, number: number),
+        completion: .session(orchard, token: token))
+      #expect(stage.parley.submit(post))
+      await orchard.waitForOutcome(of: token)
+      return try #require(orchard.outcome(of: token)).get()
+    }
+    stage.store.failNext(1, after: 1)
+    #expect(try await problem { _ = try await send(7) } == .storage)
+    #expect(try await stage.parley.read { try $0.handled(stream) } == nil)
+    _ = try await send(8)
+    #expect(try await stage.parley.read { try $0.handled(stream) } == 8)
+  }
+
+  /// The order of the request would leave the room without an owner, and the author without the right to go on.
+  @Test func newOwnersComeFirstAndTheAuthorLast() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo)
+    let crowd = try await stage.crowd(39)
+    let all = drafts([romeo], .none) + drafts(crowd) + drafts([juliet], .owner)
+    try await stage.act(.members(.dialog(room.dialog), all), by: romeo)
+    #expect(try await stage.member(romeo, of: room)?.affiliation.isMember != true)
+    #expect(try await stage.member(juliet, of: room)?.affiliation == .owner)
+    #expect(try await stage.stored(room).memberCount == 40)
+  }
+
+  @Test func aFormMakesARoomWithItsPeopleInPieces() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let orchard = RecordingSession(romeo)
+    let address = try BareJID("verona@conference.localhost")
+    try await stage.act(.enter(.address(address), stage.entering(orchard, "Romeo")), by: orchard)
+    let crowd = try await stage.crowd(70)
+    let form = SettingsDraft(members: drafts(crowd, .admin)) { $0.name = "Verona" }
+    let before = stage.store.commits
+    let receipt = try await stage.act(.configure(.address(address), form), by: orchard)
+    #expect(stage.store.commits - before == 4, "three pieces, and the fixture's own post")
+    #expect(receipt.room?.memberCount == 71 && receipt.room?.settings.name == "Verona" && isCreation(receipt))
+  }
+
+  @Test func bansOfAddressesHaveTheSameBound() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let room = try await stage.room(by: romeo)
+    func bans(_ count: Int) throws -> RoomIntent {
+      let drafts = try (0..<count).map {
+        MemberDraft(address: try BareJID("ghost\($0)@localhost"), affiliation: .outcast, bansAddress: true)
+      }
+      return .members(.dialog(room.dialog), drafts)
+    }
+    let tooMany = try bans(Limits.memberChangesMax + 1)
+    #expect(try await problem { try await stage.act(tooMany, by: romeo) }?.code == "too-many-changes")
+    let before = stage.store.commits
+    #expect(try await !stage.act(bans(40), by: romeo).isRepeat)
+    #expect(stage.store.commits - before == 2)
+    #expect(try await stage.parley.read { try $0.addressBans(of: .server(room.dialog, .rules)).count } == 40)
+  }
+}
