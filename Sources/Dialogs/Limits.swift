@@ -298,7 +298,7 @@ public enum Limits {
   public static let addressBansMax = 1_000
   /// People in one change of affiliations or roles; more are `too-large`.
   public static let memberChangesMax = 256
-  /// People of these whose affiliations one post changes, some six milliseconds of the committer in which others' posts wait; the
+  /// People of these whose affiliations or roles one post changes, some six milliseconds of the committer in which others' posts wait; the
   /// rest follow in further posts, and the answer after the last.
   static let memberChangesAtOnce = 32
   /// People on a member list that an entering client gets (XEP-0463): the committer reads it, once per version, in a

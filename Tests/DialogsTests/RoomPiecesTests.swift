@@ -165,6 +165,35 @@ import Testing
     #expect(receipt.room?.memberCount == 71 && receipt.room?.settings.name == "Verona" && isCreation(receipt))
   }
 
+  @Test func rolesChangeInPieces() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let room = try await stage.room(by: romeo, .open)
+    let crowd = try await stage.crowd(40)
+    let orchard = try await stage.seats(room, romeo)[0]
+    var last = orchard
+    for party in crowd { last = try await stage.seats(room, party)[0] }
+    func roles(_ nicks: [String], _ role: Role) -> RoomIntent {
+      .roles(.address(room.address), nicks.map { RoleDraft(nick: $0, role: role, reason: nil) })
+    }
+    let nicks = crowd.map(\.name)
+    let wrong = roles(nicks + ["nobody"], .none)
+    #expect(try await problem { try await stage.act(wrong, by: orchard) } == .occupantUnknown)
+    #expect(try await stage.nicks(room, for: romeo).count == 41)
+    let before = stage.store.commits
+    try await stage.act(roles(nicks, .visitor), by: orchard)
+    #expect(stage.store.commits - before == 3, "two pieces, and the fixture's own post")
+    #expect(try await stage.occupancy(room, for: romeo).occupants.count { $0.role == .visitor } == 40)
+    // Whoever leaves between two pieces does not spare the others.
+    var token: UInt64 = 0
+    try await stage.together(romeo) {
+      token = stage.submit(roles(nicks, .none), by: orchard)
+      stage.submit(.exit(.address(room.address), nil), by: last)
+    }
+    _ = try #require(orchard.outcome(of: token)).get()
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
+  }
+
   @Test func bansOfAddressesHaveTheSameBound() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

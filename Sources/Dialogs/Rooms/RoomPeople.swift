@@ -429,6 +429,8 @@ extension Judge {
     var changes: [(key: String, draft: RoleDraft)] = []
     for draft in drafts {
       guard let (_, key) = try? Self.nick(draft.nick), let target = occupants?.byKey[key] else {
+        // Whoever has left since the request began has no role any more.
+        if post.begun != nil { continue }
         throw Problem.occupantUnknown
       }
       do throws(ChangeRefusal) {
@@ -439,8 +441,8 @@ extension Judge {
       }
       changes.append((key, draft))
     }
-    var isSeen = false
-    for (key, draft) in changes {
+    var isSeen = post.begun?.isSpread == true
+    for (key, draft) in changes.prefix(Limits.memberChangesAtOnce) {
       let reason = Self.cut(draft.reason)
       if draft.role == .none {
         let target = rooms.occupants(of: state.room.id)?.byKey[key]
@@ -456,6 +458,10 @@ extension Judge {
         tell(.moderates(draft.role == .moderator, occupant.party.id, state.room.id))
         tell(occupantPresence(of: occupant, in: state.room, actor: actor?.nick, reason: reason), of: occupant)
       }
+    }
+    let left = changes.dropFirst(Limits.memberChangesAtOnce).map { $0.draft }
+    if !left.isEmpty {
+      return leave(Post.Begun(left: .room(.roles(reference, left)), entry: nil, isSpread: isSeen))
     }
     if !isSeen { post.charge?.giveBack(now: now) }
     settle(post)

@@ -41,7 +41,8 @@ public enum RoomIntent: Sendable {
   /// `Limits.memberChangesAtOnce` change in pieces, between which others post, and each piece is checked again. A piece that is refused
   /// refuses the request, and those before it stay, as after a crash: the same request again changes the others.
   case members(RoomReference, [MemberDraft])
-  /// Changes roles of occupants: kick, voice, moderator (8.2 to 8.5, 9.6, 9.7).
+  /// Changes roles of occupants: kick, voice, moderator (8.2 to 8.5, 9.6, 9.7), in pieces as `members`. An occupant who leaves between two
+  /// pieces is left out.
   case roles(RoomReference, [RoleDraft])
   /// Changes the settings and avatar (10.2); creates a room that is being set up.
   case configure(RoomReference, SettingsDraft)
