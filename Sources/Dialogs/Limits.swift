@@ -118,7 +118,7 @@ public enum Limits {
   /// The most stanzas for which one post is charged, two seconds' of a user: an act of a person that others have made dear, such as a
   /// change of a node with thousands of subscribers, is delayed by no more.
   static let chargedStanzasMax = 400
-  /// The same of a piece of a request that is done in pieces: together they are charged as one post.
+  /// The same of a piece of a request to a room that is done in pieces: together they are charged as one post.
   static let chargedPieceMax = chargedStanzasMax * memberChangesAtOnce / memberChangesMax
   /// Bytes of messages and other content of one user that are stored in a day, without files: a million messages, of which
   /// the row alone counts as `storedMessageBytes`, or 2,000 of the largest. At the bound they are refused until the day (UTC)
@@ -362,6 +362,9 @@ public enum Limits {
   /// Items of one node, the meaning of `max`: as many as a user has rooms. At the bound the node's `publish_node_full`
   /// decides whether the oldest is removed, or the new one refused.
   public static let itemsPerNodeMax = roomsPerUserMax
+  /// Bookmarks of a list that one post compares with those that are stored, some three milliseconds in which others' posts wait; the
+  /// others are compared in further posts, and the list is written behind the last.
+  static let bookmarksComparedAtOnce = 500
   /// Changes of a list of bookmarks that one post writes, some tens of milliseconds in which others' posts wait; the rest follow
   /// in further posts, and the answer after the last.
   public static let bookmarkChangesAtOnce = 100

@@ -13,7 +13,7 @@ import Testing
 
   private func stored(_ stage: Stage, _ owner: Party) async throws -> [Bookmark] {
     try await stage.parley.read { reader in
-      try reader.items(in: Bookmark.node, of: owner.id, newest: true, limit: 1_000)
+      try reader.items(in: Bookmark.node, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
     }.compactMap {
       if case .bookmark(let bookmark) = $0.content { bookmark } else { nil }
     }
@@ -61,6 +61,32 @@ import Testing
     receipt = try await stage.parley.post(.node(.bookmarkChanges(rest)), by: romeo)
     #expect(receipt.value == nil)
     #expect(try await stored(stage, romeo).isEmpty)
+  }
+
+  /// Nothing is written before all was compared, and what is published meanwhile stays.
+  @Test func aLongListIsComparedInPieces() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: juliet)
+    let (orchard, balcony) = (RecordingSession(romeo), RecordingSession(juliet))
+    let all = try list(0..<2 * Limits.bookmarksComparedAtOnce + 50)
+    let intent = Intent.node(.bookmarks(BookmarksDraft(bookmarks: all, others: nil, changesMax: 2_000)))
+    stage.store.failNext(1, after: 2)
+    await #expect(throws: Problem.storage) { try await stage.parley.post(intent, by: romeo) }
+    #expect(try await stored(stage, romeo).isEmpty)
+    let before = stage.store.commits
+    let token = orchard.nextToken()
+    try await stage.together(romeo) {
+      #expect(
+        stage.parley.submit(Post(author: romeo, intent: intent, completion: .session(orchard, token: token))))
+      stage.submit(
+        .members(.dialog(room.dialog), [MemberDraft(address: romeo.address, affiliation: .member)]), by: balcony)
+    }
+    #expect(stage.store.commits - before == 5, "the gate, three pieces, and the fixture's own post")
+    let receipt = try #require(orchard.outcome(of: token)).get()
+    #expect(!receipt.isRepeat && receipt.value == nil)
+    let now = try await stored(stage, romeo)
+    #expect(now.count == all.count + 1 && now.contains { $0.address == room.address })
   }
 
   /// What a list does not name is read only if the list is written, and is charged.

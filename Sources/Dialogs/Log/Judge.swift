@@ -276,7 +276,7 @@ struct Judge {
       effects.append(.settled(post, .failure(problem)))
     }
     var stanzas = max(chargedRows / Limits.rowsPerStanza, judgingTime.postEnded())
-    if begun != nil || post.begun != nil { stanzas = min(stanzas, Limits.chargedPieceMax) }
+    if begun != nil || post.begun != nil, case .room = post.intent { stanzas = min(stanzas, Limits.chargedPieceMax) }
     if let begun {
       // The post as it was posted: what a component does in a user's name keeps its place among the posts of the component.
       effects.append(.rest(Post(post, begun: begun)))

@@ -38,9 +38,15 @@ public final class Post: Sendable {
     let isSpread: Bool
     /// The room that is being created.
     let room: DialogID?
+    /// The list of bookmarks that is being compared.
+    let comparison: BookmarkComparison?
 
-    init(left: Intent, entry: Entry?, hasChanged: Bool = true, isSpread: Bool = true, room: DialogID? = nil) {
+    init(
+      left: Intent, entry: Entry?, hasChanged: Bool = true, isSpread: Bool = true, room: DialogID? = nil,
+      comparison: BookmarkComparison? = nil
+    ) {
       self.left = left
+      self.comparison = comparison
       self.entry = entry
       self.hasChanged = hasChanged
       self.isSpread = isSpread

@@ -89,6 +89,39 @@ public struct BookmarksDraft: Sendable {
   }
 }
 
+extension BookmarksDraft {
+  /// The number of bookmarks that one post compares with those that are stored: all of a list that one post writes.
+  var comparedAtOnce: Int { changesMax == .max ? .max : Limits.bookmarksComparedAtOnce }
+}
+
+/// A list of bookmarks that is being compared with those that are stored.
+struct BookmarkComparison: Sendable {
+  /// The bookmarks that are left to compare, each address once.
+  var left: ArraySlice<(id: String, bookmark: Bookmark)>
+  /// The addresses that the list names.
+  let named: Set<String>
+  /// The changes that were found.
+  var wanted: [BookmarkChanges.Change] = []
+  /// The bytes by which the stored bookmarks grow, without those that are removed.
+  var growth = 0
+  /// The end of the log when the list came.
+  let end: Position
+
+  init(_ draft: BookmarksDraft, end: Position) {
+    // Of two with one address the last one counts: clients append what they change.
+    let ids = draft.bookmarks.map(\.address.description)
+    let last = Dictionary(zip(ids, draft.bookmarks), uniquingKeysWith: { _, later in later })
+    var named: Set<String> = []
+    var list: [(id: String, bookmark: Bookmark)] = []
+    for id in ids where named.insert(id).inserted {
+      if let bookmark = last[id] { list.append((id, bookmark)) }
+    }
+    left = list[...]
+    self.named = named
+    self.end = end
+  }
+}
+
 /// The changes of a list of bookmarks that are left to write. Each is left out if the bookmark was changed meanwhile by another post:
 /// that is the newer change.
 public struct BookmarkChanges: Sendable {

@@ -5,23 +5,18 @@ import Basics
 extension Judge {
   // MARK: The list
 
-  /// Replaces the list (XEP-0402 5.3.2): bookmarks missing from it are removed, unchanged ones are not announced. It writes
-  /// `BookmarksDraft.changesMax` changes, the others are for further posts.
+  /// Replaces the list (XEP-0402 5.3.2): bookmarks missing from it are removed, unchanged ones are not announced. A long list is
+  /// compared in several posts (`leave`). The last of them writes `BookmarksDraft.changesMax` changes, the others are for further posts.
   mutating func setBookmarks(_ post: Post, _ draft: BookmarksDraft) throws {
     let owner = post.author
     let known = try writer.node(Bookmark.node, of: owner.id)
     var node = try known ?? newNode(Bookmark.node, of: owner, [])
-    // Of two with one address the last one counts: clients append what they change.
-    let ids = draft.bookmarks.map(\.address.description)
-    let last = Dictionary(zip(ids, draft.bookmarks), uniquingKeysWith: { _, later in later })
+    var comparison = post.begun?.comparison ?? BookmarkComparison(draft, end: head)
     // Everything is checked before anything is written, and by what is named alone: a list that is refused costs what it is charged.
-    guard last.count <= node.configuration.capacity else { throw Problem.nodeFull }
+    guard comparison.named.count <= node.configuration.capacity else { throw Problem.nodeFull }
     if let others = draft.others, others.count > Limits.itemBytesMax { throw Problem.payloadTooBig }
-    var wanted: [BookmarkChanges.Change] = []
-    var named: Set<String> = []
-    var growth = 0
-    for id in ids where named.insert(id).inserted {
-      guard var bookmark = last[id] else { continue }
+    for (id, wish) in comparison.left.prefix(draft.comparedAtOnce) {
+      var bookmark = wish
       let item = try writer.item(id, in: Bookmark.node, of: owner.id)
       var was: Bookmark?
       if case .bookmark(let kept)? = item?.content {
@@ -32,9 +27,14 @@ extension Judge {
       if bookmark.byteCount > Limits.itemBytesMax { throw Problem.payloadTooBig }
       if bookmark == was { continue }
       // Space freed by others is not counted: none is refused after some have been written.
-      growth += max(0, bookmark.byteCount - (was?.byteCount ?? 0))
-      wanted.append(BookmarkChanges.Change(id: id, bookmark: bookmark, replaced: item?.position))
+      comparison.growth += max(0, bookmark.byteCount - (was?.byteCount ?? 0))
+      comparison.wanted.append(BookmarkChanges.Change(id: id, bookmark: bookmark, replaced: item?.position))
     }
+    comparison.left = comparison.left.dropFirst(draft.comparedAtOnce)
+    if !comparison.left.isEmpty {
+      return leave(Post.Begun(left: post.intent, entry: nil, isSpread: false, comparison: comparison))
+    }
+    let (named, wanted, growth) = (comparison.named, comparison.wanted, comparison.growth)
     if growth > 0, try writer.published(by: owner.id, creator: nil).bytes + growth > Limits.publishedBytesMax {
       throw Problem.publishedTooMuch
     }
@@ -47,7 +47,7 @@ extension Judge {
     }
     if known == nil { try writer.put(node) }
     let removals = gone.map { BookmarkChanges.Change(id: $0, bookmark: nil, replaced: nil) }
-    let changes = BookmarkChanges(changes: (removals + wanted)[...], end: head, max: max(1, draft.changesMax))
+    let changes = BookmarkChanges(changes: (removals + wanted)[...], end: comparison.end, max: max(1, draft.changesMax))
     var receipt = Receipt(position: head)
     receipt.value = try write(changes, in: &node, of: owner)
     receipt.position = head
