@@ -84,6 +84,22 @@ import Testing
     #expect(try await stage.parley.read { try $0.room(at: address) } == nil)
   }
 
+  @Test func aRoomThatEndsBetweenThePiecesRefusesTheOthers() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .owner)])
+    let crowd = try await stage.crowd(40)
+    let (orchard, balcony) = (RecordingSession(romeo), RecordingSession(juliet))
+    var token: UInt64 = 0
+    try await stage.together(romeo) {
+      token = stage.submit(.members(.dialog(room.dialog), drafts(crowd)), by: orchard)
+      stage.submit(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: balcony)
+    }
+    guard case .failure(let problem)? = orchard.outcome(of: token) else { throw StageError.full }
+    #expect(problem == .roomDestroyed)
+    #expect(try await stage.stored(room).memberCount == 2 + Limits.memberChangesAtOnce)
+  }
+
   /// The second piece is lost, as in a crash.
   @Test func aRepeatAddsThoseWhoAreMissing() async throws {
     let stage = try Stage()
