@@ -9,13 +9,16 @@ public struct HTTPMemory: Sendable {
   let withoutLogin: MemoryBound
   /// The memory of the requests of logged-in users.
   let loggedIn: MemoryBound
+  /// The memory of the messages of logged-in users' WebSockets, with other unfinished input of theirs.
+  let unfinished: MemoryBound
 
   /// The number of connections without a login, however much memory there is.
   package static let connectionsMost = HTTPLimits.unauthenticatedMax
 
-  public init(withoutLogin: MemoryBound, loggedIn: MemoryBound) {
+  public init(withoutLogin: MemoryBound, loggedIn: MemoryBound, unfinished: MemoryBound) {
     self.withoutLogin = withoutLogin
     self.loggedIn = loggedIn
+    self.unfinished = unfinished
   }
 }
 

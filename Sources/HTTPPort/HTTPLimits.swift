@@ -60,6 +60,15 @@ enum HTTPLimits {
   /// in seconds: as long as most bodies take.
   static let bodyRetrySeconds = 5
   static let requestBytes = 98_304
+  /// The bytes that a logged-in user's message over a WebSocket takes while it is not complete up to which it does not count, as for
+  /// stanzas over TCP (`DoorLimits.unfinishedUncounted`): twice those that came, so that few honest ones count. All that count have,
+  /// with those stanzas, a sixty-fourth of the memory that the server may use; at that bound the user with the most loses the oldest
+  /// socket or stream (close code 1013, `resource-constraint`).
+  static let unfinishedUncounted = 40 * 1024
+  /// The time within which a message over a WebSocket is complete, without that in which the server does not read it, as for stanzas
+  /// over TCP (`DoorLimits.stanzaTime`): the longest takes it at 900 bytes a second. Then the socket is closed (1013 `frame-late`,
+  /// `policy-violation`).
+  static let messageTime: TimeAmount = .seconds(300)
   /// The bytes that may be missing of a body, and are read and dropped, when its request is answered: those of most requests without a
   /// file or picture, for clients that send head and body in two packets. Where more is missing, or the body is chunked, the response
   /// ends the connection.

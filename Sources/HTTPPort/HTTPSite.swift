@@ -45,8 +45,10 @@ public struct HTTPRoute: Sendable {
 /// A WebSocket (RFC 6455) at a path, for one subprotocol.
 public struct HTTPSocket: Sendable {
   /// Adds the handlers that read and write `WebSocketFrame`, on the channel's loop. Fragmented messages arrive joined. The last
-  /// argument must be called on the same loop when the client has logged in: until then the connection may give way to others.
-  public typealias Opening = @Sendable (any Channel, HTTPPeer, @escaping @Sendable () -> Void) throws -> Void
+  /// argument must be called on the same loop with the user's address when the client has logged in: until then the connection may
+  /// give way to others. A message that is not complete can end the socket at any time, with a `LostMessage`.
+  public typealias Opening =
+    @Sendable (any Channel, HTTPPeer, @escaping @Sendable (_ user: String) -> Void) throws -> Void
 
   public let path: String
   public let subprotocol: String

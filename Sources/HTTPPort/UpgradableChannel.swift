@@ -100,7 +100,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     let responsePace = ResponsePaceHandler()
     let end = ClientEndHandler()
     let upgrader = SocketUpgrader(
-      sockets: sockets, proxies: proxies, isSecure: tls != nil, memory: bounds.memory?.withoutLogin,
+      sockets: sockets, proxies: proxies, isSecure: tls != nil, memory: bounds.memory,
       onLogin: { place.logIn() })
     let handlers: [any RemovableChannelHandler] = [
       decoder, host, patience, malformed, goOn, bodyPace, responsePace, place, end,
@@ -168,8 +168,8 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
   let sockets: [HTTPSocket]
   let proxies: TrustedProxies
   let isSecure: Bool
-  /// The memory of what is not logged in; nil where that is not bounded.
-  let memory: MemoryBound?
+  /// The memory of messages that are not complete; nil where it has no bound.
+  let memory: HTTPMemory?
   let onLogin: @Sendable () -> Void
 
   let supportedProtocol = "websocket"
@@ -203,21 +203,19 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
       upgradePipelineHandler: { [isSecure, proxies, memory, onLogin] channel, head in
         channel.eventLoop.makeCompletedFuture {
           let peer = HTTPPeer(head, channel.remoteAddress, isSecure: isSecure, proxies)
-          let beginning = LoginFrames(bytesMax: socket.bytesMaxBeforeLogin)
-          let bound = NIOLoopBound(beginning, eventLoop: channel.eventLoop)
+          let unfinished = UnfinishedFrames(
+            bytesMax: socket.bytesMaxBeforeLogin, memory: memory, peer: peer.address)
+          let bound = NIOLoopBound(unfinished, eventLoop: channel.eventLoop)
           let decoder = try channel.pipeline.syncOperations.handler(
             type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
-          try channel.pipeline.syncOperations.addHandler(beginning, position: .before(decoder))
-          beginning.memory = memory?.enter(peer.address) {
-            channel.eventLoop.execute { if !bound.value.isLoggedIn { channel.pipeline.syncOperations.cut() } }
-          }
+          try channel.pipeline.syncOperations.addHandler(unfinished, position: .before(decoder))
           try channel.pipeline.syncOperations.addHandler(FrameRules())
           try channel.pipeline.syncOperations.addHandler(
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: socket.fragmentsMax,
               maxAccumulatedFrameSize: socket.messageBytesMax))
-          try socket.open(channel, peer) {
-            bound.value.logIn()
+          try socket.open(channel, peer) { user in
+            bound.value.logIn(user)
             onLogin()
           }
           return .webSocket

@@ -19,7 +19,7 @@ struct MemoryBounds: Hashable, Sendable {
   var bodies: Int { min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost) }
   /// The output that clients do not read.
   var unread: Int { min(memory / ServerLimits.smallShare, ServerLimits.unreadBytesMost) }
-  /// The unfinished stanzas of logged-in clients, verified servers and components.
+  /// The unfinished stanzas of logged-in clients, verified servers and components, and unfinished messages over WebSockets.
   var unfinished: Int { min(memory / ServerLimits.unfinishedShare, ServerLimits.unfinishedBytesMost) }
   /// The stanzas that clients have not acknowledged.
   var unacknowledged: Int { min(memory / ServerLimits.smallShare, ServerLimits.unacknowledgedBytesMost) }

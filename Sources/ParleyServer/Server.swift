@@ -138,7 +138,9 @@ public enum Server {
       pace: PacedConnections(
         .http, isByNetwork: settings.boundsByNetwork, exempt: exempt, metrics: metrics, logger: logger),
       downloads: downloads,
-      memory: HTTPMemory(withoutLogin: memory.withoutLogin, loggedIn: memory.bodies), metrics: metrics, logger: logger)
+      memory: HTTPMemory(
+        withoutLogin: memory.withoutLogin, loggedIn: memory.bodies, unfinished: memory.sessions.unfinished),
+      metrics: metrics, logger: logger)
     let http = try HTTPPorts.services(
       settings, sites: sites, certificates, strict, acme?.responses, loops, httpBounds, readiness, core.parley, logger)
     let metricsPort = HTTPPorts.metrics(

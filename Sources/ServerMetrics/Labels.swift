@@ -115,8 +115,8 @@ public enum RefusingRate: Int, Series {
 }
 
 /// The kinds of memory that is held for clients: everything without a login, bodies of logged-in users' requests, output that
-/// clients do not read, stanzas that are not complete, stanzas that clients have not acknowledged, answers that wait, and stanzas
-/// that wait in the links to other servers.
+/// clients do not read, stanzas and messages that are not complete, stanzas that clients have not acknowledged, answers that wait,
+/// and stanzas that wait in the links to other servers.
 public enum HeldMemory: Int, Series {
   case beforeLogin, bodies, unread, unfinished, unacknowledged, answers, links
   public static let labels = ["kind"]

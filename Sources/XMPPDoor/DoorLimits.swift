@@ -73,8 +73,9 @@ enum DoorLimits {
   static let streamTLSBytes = 40 * 1024
   /// The bytes of a logged-in client's, a server's or a component's unfinished stanza, with the input that waits to be read, up to
   /// which they do not count: long reads make a reader keep some 36 KiB for any stanza, so that streams with many short ones
-  /// count nothing. All that count have a sixty-fourth of the memory that the server may use; at that bound the user or zone
-  /// with the most loses the oldest session or stream, with `resource-constraint`.
+  /// count nothing. All that count have a sixty-fourth of the memory that the server may use, with unfinished messages over
+  /// WebSockets (`HTTPLimits.unfinishedUncounted`); at that bound the user or zone with the most loses the oldest session or stream,
+  /// with `resource-constraint`.
   static let unfinishedUncounted = 40 * 1024
   /// The time within which a stanza is complete, without that in which the server does not read; then `policy-violation` (RFC 6120
   /// 4.6.3), and the session can be resumed. The largest stanza takes it at 900 bytes a second, less than the slowest mobile

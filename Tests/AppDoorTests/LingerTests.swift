@@ -414,6 +414,37 @@ import Testing
     await scene.loop.run()
   }
 
+  private final class Reads: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    private(set) var count = 0
+    func read(context: ChannelHandlerContext) {
+      count += 1
+      context.read()
+    }
+  }
+
+  /// The handlers in front of a socket count the time in which it is not read.
+  @Test func theEndOfAPauseIsSeenInFrontOfASocket() async throws {
+    let scene = try await Scene()
+    let channel = NIOAsyncTestingChannel(loop: scene.loop)
+    try await channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).get()
+    let count = try await scene.loop.executeInContext { [door = scene.door] in
+      let (reads, pipeline) = (Reads(), channel.pipeline.syncOperations)
+      try pipeline.addHandler(reads)
+      try pipeline.addHandler(WebSocketFrameEncoder())
+      let socket = try SocketChannel(channel, door: door, address: "192.0.2.1")
+      try pipeline.addHandler(socket)
+      let before = reads.count
+      socket.setReading(false)
+      socket.setReading(true)
+      let count = reads.count - before
+      socket.cut()
+      return count
+    }
+    #expect(count == 1)
+    await scene.loop.run()
+  }
+
   /// The connection of a stream of events is closed with what waits for a client that reads nothing.
   @Test func aStreamThatNobodyReadsIsCut() async throws {
     let scene = try await Scene()

@@ -1,5 +1,6 @@
 """What is not logged in takes little memory each, and a bounded amount in all: 127.0.0.2 holds unfinished stanzas and bodies, more than
-there is room for; others log in at every door meanwhile, and afterwards nothing is held. Likewise what sessions do not read.
+there is room for; others log in at every door meanwhile, and afterwards nothing is held. Likewise what sessions do not read, and messages
+over WebSockets that they do not complete.
 """
 import base64
 import concurrent.futures
@@ -8,6 +9,7 @@ import http.client
 import random
 import resource
 import socket
+import struct
 import xml.etree.ElementTree as ElementTree
 
 import websockets.exceptions
@@ -21,7 +23,7 @@ from lib.wire import HEADER, XMPP
 # The memory that the server may use, and what it makes of it (docs/operations.md, "Size of the machine").
 MEMORY = 512 << 20
 LIMITED = ["prlimit", f"--data={MEMORY}"]
-BOUND, SHARE = MEMORY // 8, 16_384
+BOUND, UNFINISHED, SHARE = MEMORY // 8, MEMORY // 64, 16_384
 # The shares of a request beside its body.
 REQUEST = 6
 # The limit counts the whole stack of each thread, 8 MiB: a machine of many cores must not use it up with threads.
@@ -29,6 +31,8 @@ THREADS = 2
 # The sessions that one user may have, and users enough that all memory for what their sessions do not read is taken.
 SESSIONS, USERS = 32, 8
 ATTACKER = "127.0.0.2"
+# The users whose sessions begin messages and never end them, and the sessions of each, as many as one begins at once: of apps and of XMPP.
+HALVES, APPS, SOCKETS = ["half0", "half1"], 4, 14
 FRAMING, BODY, XBOSH = "urn:ietf:params:xml:ns:xmpp-framing", "http://jabber.org/protocol/httpbind", "urn:xmpp:xbosh"
 SASL, BIND = "urn:ietf:params:xml:ns:xmpp-sasl", "urn:ietf:params:xml:ns:xmpp-bind"
 
@@ -161,10 +165,11 @@ def run(checks):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with Server(wrapper=LIMITED, xmpp__plaintext="true", threads=THREADS) as server:
         server.start()
-        server.add_users("juliet")
+        server.add_users("juliet", *HALVES)
         small(checks, server)
         streams(checks, server)
         bodies(checks, server)
+        messages(checks, server)
     unread(checks)
     pages(checks)
 
@@ -287,6 +292,68 @@ def refused(checks, server):
         expect(answer.status in (401, 429) and answer.getheader("Connection") == "close", f"{answer.status} {answer.getheaders()}")
         answer.read()
         connection.close()
+
+
+def half(connection, count, length):
+    """Sends so many bytes of a text message that says it has more."""
+    # One that was closed already takes nothing.
+    with contextlib.suppress(OSError):
+        connection.socket.sendall(b"\x81\xff" + struct.pack("!Q", length) + bytes(4) + b"<" * count)
+
+
+def until_closed(connection):
+    """All that comes until the end."""
+    text = ""
+    try:
+        while True:
+            text += connection.recv()
+    except websockets.exceptions.ConnectionClosed:
+        return text
+
+
+def messages(checks, server):
+    with checks.check("memory: half messages over WebSockets take all memory for unfinished input, and nobody else is disconnected"):
+        growth = Growth(server)
+        other = Socket(server).login("juliet")
+        apps = [App(server, name, device=f"device{number}").connect() for number in range(APPS) for name in HALVES]
+        sockets = [Socket(server).login(name) for _ in range(SOCKETS) for name in HALVES]
+        # What came counts twice: 8 shares of an app, 25 of XMPP.
+        expect((8 * APPS + 25 * SOCKETS) * len(HALVES) * SHARE > UNFINISHED, "there is room for all")
+        expect(held(server, "unfinished") == 0, f"{held(server, 'unfinished')} bytes are held before")
+        with concurrent.futures.ThreadPoolExecutor(len(sockets)) as threads:
+            ends = [threads.submit(until_closed, connection.socket) for connection in sockets]
+            for app in apps:
+                half(app.socket, 60_000, 65_000)
+            until("the bytes of the apps count", lambda: held(server, "unfinished") == 8 * SHARE * len(apps))
+            for connection in sockets:
+                half(connection.socket, 200_000, 250_000)
+            growth.until("parley_refusals_total", rate="memory")
+            until("the end of some", lambda: any(end.done() for end in ends))
+            until("the end of an app's", lambda: any(app.socket.protocol.close_code == 1013 for app in apps))
+            expect(held(server, "unfinished") <= UNFINISHED, f"{held(server, 'unfinished')} bytes are held")
+            other.ask(ping(200_000), "large")
+            everywhere(server)
+            for connection in [*apps, *sockets]:
+                with contextlib.suppress(OSError):
+                    connection.socket.socket.shutdown(socket.SHUT_RDWR)
+            texts = [end.result(PATIENCE) for end in ends]
+        expect(any("resource-constraint" in text for text in texts), f"no stream has the reason: {texts[:3]}")
+        reasons = {app.socket.protocol.close_reason for app in apps if app.socket.protocol.close_code == 1013}
+        expect(reasons and all(reason.endswith("overloaded") for reason in reasons), f"{reasons}")
+        other.socket.close()
+        until("all is given up", lambda: held(server, "unfinished") == 0)
+        server.log.until("the line", lambda text: "memory-unfinished" in text)
+    with checks.check("memory: a message over a WebSocket has at most 64 fragments"):
+        romeo = Socket(server).login("juliet")
+        with concurrent.futures.ThreadPoolExecutor(1) as threads:
+            end = threads.submit(until_closed, romeo.socket)
+            with contextlib.suppress(websockets.exceptions.ConnectionClosed):
+                romeo.socket.send(iter("<" * 65))
+            expect("policy-violation" in end.result(PATIENCE), "no stream error")
+        app = App(server, "juliet").connect()
+        with contextlib.suppress(websockets.exceptions.ConnectionClosed):
+            app.socket.send(iter("{" * 65))
+        until("the end", lambda: app.socket.protocol.close_code == 1009)
 
 
 def unread(checks):

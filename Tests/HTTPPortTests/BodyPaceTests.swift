@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  private let memory = HTTPMemory(withoutLogin: MemoryBound(), loggedIn: MemoryBound())
+  private let memory = HTTPMemory(withoutLogin: MemoryBound(), loggedIn: MemoryBound(), unfinished: MemoryBound())
   /// The bytes that are counted without a login, and those of logged-in users.
   private var counted: [Int] { [memory.withoutLogin.bytes, memory.loggedIn.bytes] }
   private let request = HTTPLimits.requestBytes
@@ -186,7 +186,8 @@ import Testing
 
   @Test func theNetworkWithTheMostIncompleteBodiesLosesTheOldest() throws {
     let loop = EmbeddedEventLoop()
-    let memory = HTTPMemory(withoutLogin: MemoryBound(bytesMax: 2 * request), loggedIn: MemoryBound())
+    let memory = HTTPMemory(
+      withoutLogin: MemoryBound(bytesMax: 2 * request), loggedIn: MemoryBound(), unfinished: MemoryBound())
     let channels = try ["192.0.2.1", "192.0.2.1", "192.0.2.2"].map { client in
       let channel = try channel(loop, handler(memory))
       let headers: HTTPHeaders = ["x-forwarded-for": client]

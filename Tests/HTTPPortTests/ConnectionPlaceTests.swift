@@ -120,7 +120,7 @@ import Testing
 
   /// The memory of the body is that of a logged-in user from the login on.
   @Test func aLoginCountsForTheBodyAsWell() throws {
-    let memory = HTTPMemory(withoutLogin: MemoryBound(), loggedIn: MemoryBound())
+    let memory = HTTPMemory(withoutLogin: MemoryBound(), loggedIn: MemoryBound(), unfinished: MemoryBound())
     var counted: [Int] { [memory.withoutLogin.bytes, memory.loggedIn.bytes] }
     let user = try Connection(from: "192.0.2.1", ConnectionBound(max: 1))
     try user.channel.pipeline.syncOperations.addHandler(

@@ -1,4 +1,5 @@
 import Accounts
+import Addresses
 import Basics
 import Dialogs
 import HTTPPort
@@ -92,7 +93,7 @@ extension AppSession {
       refuse(re, problem)
       close(problem.kind == .unauthenticated ? .unauthenticated : .tryAgainLater, problem)
     case .success(let caller):
-      channel.loggedIn()
+      channel.loggedIn(caller.user.address.description)
       attend(caller, caller.access(since: parley.clock.now), input, re: re)
     }
   }

@@ -24,11 +24,11 @@ protocol SessionChannel: AnyObject {
   func finish()
   /// Closes the connection at once, with what the client does not read.
   func cut()
-  /// Notes that the client has proved who it is.
-  func loggedIn()
+  /// Notes that the client has proved who it is, with the user's address.
+  func loggedIn(_ user: String)
 }
 
 extension SessionChannel {
   /// The request of a stream of events has proved it already.
-  func loggedIn() {}
+  func loggedIn(_ user: String) {}
 }

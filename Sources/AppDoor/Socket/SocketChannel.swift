@@ -10,7 +10,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   let transport = OnlineSession.Transport.webSocket
   private let channel: any Channel
   private let frames: FrameGatherer
-  private let onLogin: @Sendable () -> Void
+  private let onLogin: @Sendable (_ user: String) -> Void
   private var session: AppSession?
   private var context: ChannelHandlerContext?
   private var isClosing = false
@@ -23,9 +23,10 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   var isWritable: Bool { channel.isWritable }
   var unreadBytes: Int { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
-  /// - Parameter onLogin: Called when the client has proved who it is.
+  /// - Parameter onLogin: Called with the user's address when the client has proved who it is.
   init(
-    _ channel: any Channel, door: AppDoor, address: String, onLogin: @escaping @Sendable () -> Void = {}
+    _ channel: any Channel, door: AppDoor, address: String,
+    onLogin: @escaping @Sendable (_ user: String) -> Void = { _ in }
   ) throws {
     self.channel = channel
     self.onLogin = onLogin
@@ -68,7 +69,6 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     // end would else have no bound.
     if session?.isHeldBack == true, !isWithinRead, frame.opcode != .connectionClose { return }
     isWithinRead = true
-    lastRead = .now()
     switch frame.opcode {
     case .text: frame.withUnmaskedBytes { session?.take($0) }
     case .ping:
@@ -94,6 +94,8 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
 
   func channelReadComplete(context: ChannelHandlerContext) {
     isWithinRead = false
+    // A part of a long message is a sign of life, too: no pong comes before its end.
+    lastRead = .now()
     flush()
     context.fireChannelReadComplete()
   }
@@ -123,6 +125,12 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
       NIOWebSocketFrameAggregator.Error.tooManyFragments:
       session?.close(
         .tooBig, Problem(.tooLarge, "frame-too-large", "A message has at most \(AppLimits.frameBytesMax) bytes."))
+    case LostMessage.late:
+      session?.close(
+        .tryAgainLater, Problem(.malformed, "frame-late", "A message is complete within five minutes."))
+    case LostMessage.memory:
+      session?.close(.tryAgainLater, .overloaded)
+      cut()
     case is NIOWebSocketFrameAggregator.Error:
       session?.close(.badFrame, Problem(.malformed, "frame-malformed", "The frames do not follow RFC 6455."))
     default:
@@ -156,6 +164,8 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   func setReading(_ isReading: Bool) {
     // An error here means that the channel is closed, and then nothing is read.
     try? channel.syncOptions?.setOption(.autoRead, value: isReading)
+    // The option reads beneath the pipeline, whose handlers count the time in which nothing is read (`UnfinishedFrames`).
+    if isReading { channel.read() }
   }
 
   func close(_ code: CloseCode, reason: String, _ problem: Problem?) {
@@ -176,5 +186,5 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
 
   func cut() { channel.pipeline.syncOperations.cut() }
 
-  func loggedIn() { onLogin() }
+  func loggedIn(_ user: String) { onLogin(user) }
 }

@@ -5,8 +5,8 @@ public struct SessionMemory: Sendable {
   /// The output that clients do not read. The user with the most loses the session that has read nothing for the longest
   /// first; a server and a component count as a user.
   public var unread = MemoryBound()
-  /// Stanzas that are not complete, with input that waits to be read. The user with the most loses the oldest session first; the
-  /// servers of a zone (`DomainZone`) count as a user, and so does a component.
+  /// Stanzas and messages over WebSockets that are not complete, with input that waits to be read. The user with the most loses the
+  /// oldest session first; the servers of a zone (`DomainZone`) count as a user, and so does a component.
   public var unfinished = MemoryBound()
   /// The stanzas that are kept until clients acknowledge them. The user with the most loses the oldest session first.
   public var unacknowledged = MemoryBound()

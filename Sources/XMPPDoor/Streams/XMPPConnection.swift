@@ -19,7 +19,7 @@ final class XMPPConnection: SessionOutlet {
   let loopContext: LoopContext
   private let framing: StreamFraming
   let peer: String
-  private let onLoginEnded: @Sendable (_ isLoggedIn: Bool) -> Void
+  private let onLoginEnded: @Sendable (_ user: String?) -> Void
   /// The memory of the stream before its login.
   private let memory: MemoryBound.Holder
   private var hasTLS: Bool
@@ -105,10 +105,10 @@ final class XMPPConnection: SessionOutlet {
 
   /// - Parameters:
   ///   - memory: what counts the bytes that the stream holds before its login.
-  ///   - onLoginEnded: called once, when the client has logged in, or with `false` if the stream ends before.
+  ///   - onLoginEnded: called once, with the user's address when the client has logged in, or with nil if the stream ends before.
   init(
     door: DoorContext, loopContext: LoopContext, framing: StreamFraming, isSecured: Bool, peer: String,
-    memory: MemoryBound.Holder, onLoginEnded: @escaping @Sendable (_ isLoggedIn: Bool) -> Void
+    memory: MemoryBound.Holder, onLoginEnded: @escaping @Sendable (_ user: String?) -> Void
   ) {
     self.door = door
     self.loopContext = loopContext
@@ -718,7 +718,7 @@ final class XMPPConnection: SessionOutlet {
     guard !hasEndedLogin else { return }
     hasEndedLogin = true
     memory.release()
-    onLoginEnded(isLoggedIn)
+    onLoginEnded(isLoggedIn ? owner : nil)
   }
 
   // MARK: Writing

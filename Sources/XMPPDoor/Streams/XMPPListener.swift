@@ -167,10 +167,10 @@ public final class XMPPListener: Sendable {
   /// - Parameters:
   ///   - peer: the network that wrong passwords count against.
   ///   - isFull: whether there is room only in the place of another stream.
-  ///   - onLogin: called on the loop when the client has logged in.
+  ///   - onLogin: called on the loop with the user's address when the client has logged in.
   func connect(
     on loop: any EventLoop, framing: StreamFraming, isSecured: Bool, peer: String, isFull: Bool = false,
-    onLogin: @escaping @Sendable () -> Void = {}
+    onLogin: @escaping @Sendable (_ user: String) -> Void = { _ in }
   ) throws -> XMPPConnection {
     guard let loopContext = loopContexts[ObjectIdentifier(loop)]?.loopContext.value else {
       throw ChannelError.operationUnsupported
@@ -184,9 +184,9 @@ public final class XMPPListener: Sendable {
     let connection = XMPPConnection(
       door: door, loopContext: loopContext, framing: framing, isSecured: isSecured, peer: peer,
       memory: memory.enter(peer) { loop.execute { opened.value?.giveMemoryUp() } }
-    ) { [unauthenticated] isLoggedIn in
+    ) { [unauthenticated] user in
       unauthenticated.release(place)
-      if isLoggedIn { onLogin() }
+      if let user { onLogin(user) }
     }
     opened.value = connection
     return connection

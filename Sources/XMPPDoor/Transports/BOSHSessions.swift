@@ -98,7 +98,7 @@ final class BOSHSessions: Sendable {
     loop.execute { [self] in
       // The id cannot be guessed (XEP-0124 7.2).
       let sid = DoorContext.randomID()
-      let connected = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) { [self] in
+      let connected = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) { [self] _ in
         places.withLock { if $0[sid] != nil { $0[sid]?.isLoggedIn = true } }
       }
       guard let connection = connected else {

@@ -54,6 +54,10 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
       NIOWebSocketFrameAggregator.Error.tooManyFragments:
       connection.received(.violation(.limit("the message is too large")))
       connection.flush()
+    case LostMessage.late: connection.fail(.lateStanza)
+    case LostMessage.memory:
+      connection.fail(.unfinishedStanzas)
+      connection.drop()
     case is NIOWebSocketFrameAggregator.Error:
       connection.fail(StreamError(.badFormat, "the frames do not follow RFC 6455"))
     default:
