@@ -301,7 +301,7 @@ public enum Limits {
   /// People of these whose affiliations or roles one post changes, some six milliseconds of the committer in which others' posts wait; the
   /// others follow in further posts, and the answer after the last. It is also the number of former members of a destroyed room whose
   /// bookmarks one post removes.
-  static let memberChangesAtOnce = 32
+  package static let memberChangesAtOnce = 32
   /// People on a member list that an entering client gets (XEP-0463): the committer reads it, once per version, in a
   /// few milliseconds, and the client must take it before it has acknowledged any of it. A longer list is sent without
   /// version.

@@ -41,20 +41,29 @@ public final class FrameGatherer {
     if gathered.capacity == 0 {
       gathered = ByteBufferAllocator().buffer(capacity: max(count + 10, min(usual, Self.usualMax)))
     }
-    gathered.writeInteger(UInt8(0x80) | UInt8(webSocketOpcode: opcode))
-    switch count {
-    case 0...125: gathered.writeInteger(UInt8(count))
-    case 126...0xffff: gathered.writeMultipleIntegers(UInt8(126), UInt16(count))
-    default: gathered.writeMultipleIntegers(UInt8(127), UInt64(count))
-    }
-    let end = gathered.writerIndex + count
-    body(&gathered)
-    guard gathered.writerIndex == end else {
+    guard Self.write(opcode, count, to: &gathered, body) else {
       assertionFailure("a frame is not as long as it says")
       gathered = ByteBuffer()
       return encoder.close(promise: nil)
     }
     if gathered.readableBytes >= Self.gatheredMax { write() }
+  }
+
+  /// Writes a frame. It has the buffer as a parameter, because each use of the property is checked for exclusive access.
+  ///
+  /// - Returns: whether `body` wrote `count` bytes.
+  private static func write(
+    _ opcode: WebSocketOpcode, _ count: Int, to buffer: inout ByteBuffer, _ body: (inout ByteBuffer) -> Void
+  ) -> Bool {
+    let first = UInt8(0x80) | UInt8(webSocketOpcode: opcode)
+    switch count {
+    case 0...125: buffer.writeMultipleIntegers(first, UInt8(count))
+    case 126...0xffff: buffer.writeMultipleIntegers(first, UInt8(126), UInt16(count))
+    default: buffer.writeMultipleIntegers(first, UInt8(127), UInt64(count))
+    }
+    let end = buffer.writerIndex + count
+    body(&buffer)
+    return buffer.writerIndex == end
   }
 
   /// Writes and flushes what was added.

@@ -294,8 +294,9 @@ public final class Parley: Sendable {
   /// Returns whether a post is for a user elsewhere, or about what another server has taken: its commit can wait for others
   /// (`Committer`).
   private func canWait(_ post: Post) -> Bool {
-    switch post.intent {
-    case .message(let draft): hub.federation != nil && realmTable.home(ofDomain: draft.to.domain) == nil
+    guard hub.federation != nil else { return false }
+    return switch post.intent {
+    case .message(let draft): realmTable.home(ofDomain: draft.to.domain) == nil
     case .outbox(.taken): true
     default: false
     }
