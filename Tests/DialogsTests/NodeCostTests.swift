@@ -169,6 +169,77 @@ import Testing
     #expect(budget(juliet, on: stage).owesDeliveries(now: stage.clock.now))
   }
 
+  // MARK: Sizes
+
+  @Test func theNodesOfAUserAreCountedOnceAndCharged() async throws {
+    let stage = try Stage(sending: slow)
+    let romeo = try await stage.user("romeo")
+    _ = try await stage.session(romeo, "orchard")
+    let now = stage.clock.now
+    try await stage.parley.work { writer in
+      for number in 0..<100 {
+        try writer.put(Node(owner: romeo.id, name: "\(number)", configuration: NodeConfiguration(), createdAt: now))
+      }
+    }
+    try await stage.parley.post(.node(.create(node: "n", [])), by: romeo)
+    #expect(!budget(romeo, on: stage).isFull(now: stage.clock.now), "so many rows were read")
+    stage.clock.set(stage.clock.now.milliseconds + 60_000)
+    for number in 0..<20 {
+      try await stage.parley.post(.node(.publish(publication("a", number + 1))), by: romeo)
+      try await stage.parley.post(.node(.create(node: "m\(number)", [])), by: romeo)
+    }
+    #expect(budget(romeo, on: stage).isFull(now: stage.clock.now), "the committer knows the sums")
+  }
+
+  /// What the committer keeps is what it would count.
+  @Test func theKeptSizeFollowsEachChange() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let now = stage.clock.now
+    try await stage.parley.work { writer in
+      try writer.put(
+        Node(
+          owner: romeo.id, name: "rest", configuration: NodeConfiguration(), createdAt: now,
+          byteCount: Limits.publishedBytesMax - 100))
+    }
+    func fits(_ id: String, _ bytes: Int) async throws -> Bool {
+      do throws(Problem) {
+        try await stage.parley.post(.node(.publish(publication(id, bytes))), by: romeo)
+        return true
+      } catch {
+        if error == .publishedTooMuch { return false }
+        throw error
+      }
+    }
+    try await stage.parley.post(.node(.create(node: "n", [.itemsMax(2)])), by: romeo)
+    #expect(try await fits("a", 60))
+    #expect(try await !fits("b", 41))
+    #expect(try await fits("b", 40))
+    #expect(try await !fits("a", 61))
+    #expect(try await fits("a", 50), "it shrinks")
+    #expect(try await !fits("b", 51))
+    #expect(try await fits("b", 50))
+    #expect(try await fits("c", 50), "the oldest makes way")
+    try await stage.parley.post(.node(.retract(node: "n", item: "c", notifies: false)), by: romeo)
+    #expect(try await !fits("d", 51))
+    #expect(try await fits("d", 50))
+    try await stage.parley.post(.node(.configure(node: "n", [.itemsMax(1)])), by: romeo)
+    #expect(try await !fits("d", 101))
+    #expect(try await fits("d", 100))
+    try await stage.parley.post(.node(.purge(node: "n")), by: romeo)
+    #expect(try await !fits("e", 101))
+    #expect(try await fits("e", 100))
+    try await stage.parley.post(.node(.delete(node: "n")), by: romeo)
+    try await stage.parley.post(.node(.create(node: "n", [])), by: romeo)
+    #expect(try await !fits("f", 101))
+    #expect(try await fits("f", 90))
+    // A batch that fails changes nothing.
+    stage.store.failNext(1)
+    await #expect(throws: Problem.storage) { _ = try await fits("f", 100) }
+    #expect(try await !fits("f", 101))
+    #expect(try await fits("f", 100))
+  }
+
   // MARK: Items
 
   /// The items are gone at once; the entries that published them go with later posts.

@@ -195,6 +195,8 @@ import Testing
     }
     let problem = await #expect(throws: Problem.self) { try await stage.parley.post(publish("a"), by: romeo) }
     #expect(problem?.code == "too-many-nodes")
+    try await stage.parley.post(.node(.delete(node: "0")), by: romeo)
+    try await stage.parley.post(publish("a"), by: romeo)
   }
 
   // MARK: Bookmarks

@@ -73,6 +73,20 @@ import Testing
     #expect(published.2 == (0, 0))
   }
 
+  /// The author's affiliations with the other nodes of the service, which may be thousands, are not read for a change of one.
+  @Test func theOwnersOfANodeAreAmongItsPeople() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    try await post(.create(node: "n", []), by: romeo, stage)
+    try await post(.configure(node: "n", [.title("a")]), by: romeo, stage)
+    let service = try #require(stage.parley.pubsub.service(at: address, for: romeo))
+    // Nobody else removes such a row behind the committer: it shows whether rows are read.
+    try await stage.parley.work(keepingCaches: true) {
+      try $0.setAffiliation(nil, of: romeo.address, in: "n", of: service.id)
+    }
+    try await post(.configure(node: "n", [.title("b")]), by: romeo, stage)
+  }
+
   /// Items are ordered by positions of the log, in which a service leaves no entry.
   @Test func aServiceHasPositionsAndNoEntries() async throws {
     let stage = try Stage()

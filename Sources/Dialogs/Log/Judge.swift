@@ -51,6 +51,8 @@ struct Judge {
   var rosterSizes: [UserID: RosterSize] = [:]
   /// The bytes of the requests to users that wait for an answer (`Contact.requestBytes`).
   var requestBytes: [UserID: Int] = [:]
+  /// How much is published, by owner and creator of the nodes.
+  var publishedSizes: [PublishedSize.Key: PublishedSize] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
   private var dirty: [DialogState] = []
@@ -215,6 +217,7 @@ struct Judge {
     blocks = [:]
     rosterSizes = [:]
     requestBytes = [:]
+    publishedSizes = [:]
     preferences = [:]
     dialogs = [:]
     dirty = []
@@ -243,6 +246,7 @@ struct Judge {
     if blocks.count > Limits.cachedUsersMax { blocks = [:] }
     if rosterSizes.count > Limits.cachedUsersMax { rosterSizes = [:] }
     if requestBytes.count > Limits.cachedUsersMax { requestBytes = [:] }
+    if publishedSizes.count > Limits.cachedUsersMax { publishedSizes = [:] }
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     if hasEmptiedMany { emptiedPairs = [] }
@@ -416,6 +420,7 @@ struct Judge {
         preferences = [:]
         rooms.forget()
         nodePeople.forget()
+        publishedSizes = [:]
         owedPushes.settings = [:]
         outbox = nil
       }

@@ -415,7 +415,7 @@ public struct ProfileDraft: Sendable {
 /// A write on the committer's thread, in the batch's transaction.
 public struct WriteTransaction: Sendable {
   /// Whether it changes nothing that the judge caches: users, blocks, archive preferences, rooms and their members,
-  /// the people of nodes.
+  /// nodes and their people.
   /// Logins are of this kind, and frequent: messages should not have to read all of that again after each.
   let keepsCaches: Bool
   /// The dialog or room whose marks it changes, which the judge then reads anew; `nil` for none.

@@ -22,7 +22,7 @@ extension Judge {
         case .privately(let draft): try marker(post, draft)
         case .room(let room, let draft): try marker(post, room, draft)
         }
-        if known == nil, node.configuration != Displayed.configuration { try writer.put(node) }
+        if known == nil, node.configuration != Displayed.configuration { try store(node) }
         return
       } catch is Problem {
         // The other party is no longer a user, or the reader no longer a member: it is stored like an unknown id.
@@ -76,7 +76,7 @@ extension Judge {
       try erase(kept, of: reader)
       node.itemCount -= 1
       node.byteCount -= kept.content.byteCount
-      try writer.put(node)
+      try store(node)
     }
     let configuration = stored?.configuration ?? Displayed.configuration
     guard configuration.notifies, hub.isAnyInterested(in: Displayed.node, of: reader.id) else { return }

@@ -35,7 +35,7 @@ extension Judge {
       return leave(Post.Begun(left: post.intent, entry: nil, isSpread: false, comparison: comparison))
     }
     let (named, wanted, growth) = (comparison.named, comparison.wanted, comparison.growth)
-    if growth > 0, try writer.published(by: owner.id, creator: nil).bytes + growth > Limits.publishedBytesMax {
+    if growth > 0, try published(by: owner.id, creator: nil).bytes + growth > Limits.publishedBytesMax {
       throw Problem.publishedTooMuch
     }
     let old = try writer.itemIDs(in: Bookmark.node, of: owner.id)
@@ -45,7 +45,7 @@ extension Judge {
     if let others = draft.others {
       try writer.setValue(of: owner.id, node: ValueKey.bookmarks, item: ValueKey.bytes, others.isEmpty ? nil : others)
     }
-    if known == nil { try writer.put(node) }
+    if known == nil { try store(node) }
     let removals = gone.map { BookmarkChanges.Change(id: $0, bookmark: nil, replaced: nil) }
     let changes = BookmarkChanges(changes: (removals + wanted)[...], end: comparison.end, max: max(1, draft.changesMax))
     var receipt = Receipt(position: head)

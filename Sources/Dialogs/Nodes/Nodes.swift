@@ -75,7 +75,7 @@ extension Judge {
     } else if node.configuration.persistsItems {
       throw Problem.itemRequired
     } else {
-      try writer.put(node)
+      try store(node)
       try tell(.published(nil), of: node, by: owner)
     }
     settle(post)
@@ -100,7 +100,7 @@ extension Judge {
     if !isMirror { try Self.check(stored: item, in: node.name) }
     let configuration = node.configuration
     guard configuration.persistsItems else {
-      try writer.put(node)
+      try store(node)
       let event = NodeItem(id: item.id, content: item.content, position: head, time: time, publisher: publisher)
       return try tell(.published(event), of: node, by: owner, people: people)
     }
@@ -112,7 +112,7 @@ extension Judge {
     let growth = item.content.byteCount - freed
     let isOthers = publisher != node.creator
     let most = isOthers ? Limits.publishedWithOthersBytesMax : Limits.publishedBytesMax
-    if growth > 0, !isMirror, try writer.published(by: owner.id, creator: node.creator).bytes + growth > most {
+    if growth > 0, !isMirror, try published(by: owner.id, creator: node.creator).bytes + growth > most {
       throw Problem.publishedTooMuch
     }
 
@@ -126,7 +126,7 @@ extension Judge {
     try writer.put(stored, in: node.name, of: owner.id)
     node.itemCount += (old == nil ? 1 : 0) - oldest.count
     node.byteCount += growth
-    try writer.put(node)
+    try store(node)
     try tell(.published(stored), of: node, by: owner, people: people)
     if configuration.whenFull == .retractOldest, configuration.notifiesRetract {
       for item in oldest { try tell(.retracted(item.id), of: node, by: owner, people: people) }
@@ -170,7 +170,7 @@ extension Judge {
     try erase(item, of: owner)
     node.itemCount -= 1
     node.byteCount -= item.content.byteCount
-    try writer.put(node)
+    try store(node)
     try record(NodeChange(node: node.name, item: item.id, act: .retracted), of: owner)
     // XEP-0060 7.2.2.1; 16.4.4 `notify_retract`.
     if notifies || node.configuration.notifiesRetract {
@@ -190,7 +190,7 @@ extension Judge {
     var node = try owned(name, of: owner, by: post.author)
     guard node.configuration.persistsItems else { throw Problem.nodeTransient }
     try clear(&node, of: owner)
-    try writer.put(node)
+    try store(node)
     try record(NodeChange(node: name, item: nil, act: .purged), of: owner)
     try tell(.purged, of: node, by: owner)
     try follow(name, nil, by: post)
@@ -248,13 +248,13 @@ extension Judge {
   ) throws {
     guard owner.id.isService else {
       if try writer.node(try Self.name(name), of: owner.id) != nil { throw Problem.nodeTaken }
-      try writer.put(newNode(name, of: owner, options))
+      try store(newNode(name, of: owner, options))
       return settle(post)
     }
     let creator = post.author.address
     guard pubsub.mayCreate(post.author) else { throw Problem.nodeCreation }
     if try writer.node(try Self.name(name), of: owner.id) != nil { throw Problem.nodeTaken }
-    try writer.put(newNode(name, of: owner, options, creator: creator))
+    try store(newNode(name, of: owner, options, creator: creator))
     try setAffiliation(.owner, of: creator, in: name, of: owner.id)
     settle(post)
   }
@@ -274,7 +274,7 @@ extension Judge {
     if receipt.isRepeat { return settle(post, receipt) }
     let surplus = node.itemCount - node.configuration.capacity
     if surplus > 0 { try removeSurplus(surplus, from: &node, of: owner) }
-    try writer.put(node)
+    try store(node)
     if node.configuration.access != was.access || node.configuration.groups != was.groups {
       let people = try people(of: name, of: owner.id)
       try review(node, of: owner, people, people.subscriptions)
@@ -288,8 +288,7 @@ extension Judge {
     try clear(&node, of: owner)
     let people = try people(of: name, of: owner.id)
     charge(rows: people.count)
-    try writer.removeNode(name, of: owner.id)
-    nodePeople.forget(name, of: owner.id)
+    try removeNode(node)
     try record(NodeChange(node: name, item: nil, act: .deleted), of: owner)
     if node.configuration.notifiesDelete {
       try tell(.deleted, of: node, by: owner, people: people)
@@ -306,15 +305,16 @@ extension Judge {
   }
 
   /// Returns a node about which the author decides: each node of their account, and those of a service that they own.
-  func owned(_ name: String, of owner: Party, by author: Party) throws -> Node {
+  mutating func owned(_ name: String, of owner: Party, by author: Party) throws -> Node {
     let node = try find(name, of: owner)
     if owner.id == author.id || pubsub.isAdmin(author, of: owner.id) { return node }
-    guard try writer.affiliations(of: author.address, with: owner.id)[name] == .owner else { throw Problem.notYours }
+    // Not those of the author with all nodes of the service, which may be thousands.
+    guard try people(of: name, of: owner.id).affiliations[author.address] == .owner else { throw Problem.notYours }
     return node
   }
 
   /// Returns a new node, without storing it.
-  func newNode(
+  mutating func newNode(
     _ name: String, of owner: Party, _ options: [NodeOption], creator: BareJID? = nil
   ) throws -> Node {
     if owner.id.isService, Node.isView(name) { throw Problem.nodePersonal }
@@ -322,7 +322,7 @@ extension Judge {
     for option in options { option.apply(to: &configuration) }
     let node = Node(owner: owner.id, name: name, configuration: configuration, createdAt: time, creator: creator)
     try check(node)
-    if try writer.published(by: owner.id, creator: creator).nodes >= Limits.nodesPerUserMax {
+    if try published(by: owner.id, creator: creator).nodes >= Limits.nodesPerUserMax {
       throw Problem(.tooLarge, "too-many-nodes", "One user has at most \(Limits.nodesPerUserMax) nodes.")
     }
     return node

@@ -308,7 +308,7 @@ extension Judge {
     if try writer.node(view.rawValue, of: owner.id) != nil { return }
     var node = Self.mirrored(view, owner, time)
     (node.itemCount, node.byteCount) = (1, content.byteCount)
-    try writer.put(node)
+    try store(node)
     try writer.put(
       NodeItem(id: id, content: content, position: nextPosition(), time: time), in: node.name, of: owner.id)
   }
