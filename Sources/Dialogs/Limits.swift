@@ -422,6 +422,9 @@ public enum Limits {
   /// Files of one user, those removed within the day included, so that many small ones neither fill the store, nor make
   /// counting them long (a few milliseconds of the committer); the next is refused with `blob-quota`.
   public static let blobsPerUserMax = 20_000
+  /// The least time between two counts of one user's files: a client that asks for slots at a bound all the time has them counted once
+  /// a second. What has become free meanwhile by itself is given a second later.
+  static let blobRecount: Duration = .seconds(1)
   /// The day of `BlobPolicy.userDayBytesMax`.
   public static let blobDay: Duration = .seconds(86_400)
   /// Uploads at a time, of one user and of all: each holds a file open and a buffer in memory. On a machine with little memory

@@ -415,4 +415,124 @@ private struct Opinion: BlobScanner {
         == "blob-too-large")
     #expect(files.kept.withLock { $0.whole.count } == 1)
   }
+
+  // MARK: Quotas
+
+  /// A stage on which a user may keep 1,000 bytes, and add 3,000 a day.
+  private func narrowStage(lifetime: Duration? = nil) throws -> Stage {
+    let policy = BlobPolicy(
+      links: BlobLinks(base: "https://files.example"), userBytesMax: 1_000, userDayBytesMax: 3_000, lifetime: lifetime)
+    return try Stage(blobs: (policy, MemoryBlobs()))
+  }
+
+  private func request(_ size: Int64, isResumable: Bool = false) -> Intent {
+    .blob(.request(BlobDraft(name: "a", mediaType: nil, size: size, isResumable: isResumable)))
+  }
+
+  @Test func theFilesOfAUserAreCountedOnce() async throws {
+    let stage = try narrowStage()
+    defer { withExtendedLifetime(stage) {} }
+    let (parley, romeo, now) = (stage.parley, try await stage.user("romeo"), stage.clock.now)
+    try await parley.post(request(100), by: romeo)
+    // Nobody else writes such a row: it shows whether the files are counted.
+    let hidden = Blob(
+      id: .random(), realm: romeo.realm, owner: romeo.id, name: "a", mediaType: nil, size: 800, purpose: .message,
+      state: .stored, createdAt: now, expiresAt: nil)
+    try await parley.work(keepingCaches: true) { try $0.put(hidden) }
+    for _ in 0..<4 { try await parley.post(request(200), by: romeo) }
+    // Within a second of a count they are not counted again, and then before a refusal alone.
+    #expect(await refusal { try await parley.post(request(101), by: romeo) } == "blob-quota")
+    try await parley.post(request(50), by: romeo)
+    stage.clock.set(now.milliseconds + 1_000)
+    try await parley.post(request(1), by: romeo)
+    #expect(await refusal { try await parley.post(request(50), by: romeo) } == "blob-quota")
+    #expect(await refusal { try await parley.post(request(1), by: romeo) } == "blob-quota")
+  }
+
+  /// What is kept of the use gives and refuses slots as counting the files would, whatever has become of them.
+  @Test func theKeptUseIsThatOfTheFiles() async throws {
+    let stage = try narrowStage(lifetime: .seconds(40_000))
+    let (parley, romeo) = (stage.parley, try await stage.user("romeo"))
+    var random: UInt64 = 17
+    func draw(_ count: Int) -> Int {
+      random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(random >> 33) % count
+    }
+    let spans: [Int64] = [1_000, 20_000, 400_000, 5_000_000]
+    var open: [BlobID] = []
+    var (given, refused) = (0, 0)
+    for step in 0..<400 {
+      stage.clock.set(stage.clock.now.milliseconds + spans[draw(spans.count)])
+      let now = stage.clock.now
+      switch draw(4) {
+      case 0 where !open.isEmpty:
+        let id = open.remove(at: draw(open.count))
+        let findings = BlobFindings(sha256: [1], mediaType: "text/plain")
+        let ends: [BlobIntent] = [.stored(id, findings), .stored(id, findings), .refused(id), .cancelled(id)]
+        try await parley.post(.blob(ends[draw(ends.count)]), by: romeo)
+      case 1:
+        let due = try await parley.read { try $0.dueBlobs(at: now, limit: 100) }
+        try await parley.post(.blob(.swept(due)), by: Parley.nobody)
+        open.removeAll { due.contains($0) }
+      default:
+        let (size, isResumable) = (Int64(1 + draw(300)), draw(3) == 0)
+        let use = try await parley.read { try $0.blobUse(of: romeo.id, at: now) }
+        let isFull =
+          isResumable
+          ? use.resumable >= Limits.resumableSlotsPerUserMax
+          : use.awaited - use.resumable >= Limits.slotsPerUserMax
+        let fits = !isFull && use.bytes + size <= 1_000 && use.recentBytes + size <= 3_000
+        let receipt = try? await parley.post(request(size, isResumable: isResumable), by: romeo)
+        #expect((receipt != nil) == fits, "step \(step)")
+        if let blob = receipt?.value as? Blob { open.append(blob.id) }
+        if fits { given += 1 } else { refused += 1 }
+      }
+    }
+    #expect(given > 20 && refused > 20, "\(given) and \(refused)")
+  }
+
+  /// Whoever retracts a message with a file has its bytes back at once.
+  @Test func aRetractedFileLeavesRoomAtOnce() async throws {
+    let stage = try narrowStage()
+    defer { withExtendedLifetime(stage) {} }
+    let (parley, romeo, juliet) = (stage.parley, try await stage.user("romeo"), try await stage.user("juliet"))
+    let blob = try #require(try await parley.post(request(900), by: romeo).value as? Blob)
+    try await parley.post(.blob(.stored(blob.id, BlobFindings(sha256: [1], mediaType: "text/plain"))), by: romeo)
+    #expect(await refusal { try await parley.post(request(101), by: romeo) } == "blob-quota")
+    try await sendAndRetract(blob.id, by: romeo, to: juliet, parley)
+    try await parley.post(request(1_000), by: romeo)
+    #expect(await refusal { try await parley.post(request(1), by: romeo) } == "blob-quota")
+  }
+
+  /// An export counts only once the files are counted again: until then its end leaves no room either.
+  @Test func aRetractedExportLeavesNoRoom() async throws {
+    let stage = try narrowStage()
+    defer { withExtendedLifetime(stage) {} }
+    let (parley, romeo, juliet) = (stage.parley, try await stage.user("romeo"), try await stage.user("juliet"))
+    try await parley.post(request(900), by: romeo)
+    let now = stage.clock.now
+    let export = Blob(
+      id: .random(), realm: romeo.realm, owner: romeo.id, name: "export.tar", mediaType: nil, size: 500,
+      purpose: .ephemeral, state: .stored, createdAt: now, expiresAt: now + .seconds(3_600))
+    try await parley.work(keepingCaches: true) { try $0.put(export) }
+    try await sendAndRetract(export.id, by: romeo, to: juliet, parley)
+    #expect(try await parley.read { try $0.blob(export.id, .server(.rules))?.expiresAt } == now)
+    #expect(await refusal { try await parley.post(request(101), by: romeo) } == "blob-quota")
+  }
+
+  /// Sends a message with a file, and retracts it.
+  private func sendAndRetract(_ id: BlobID, by author: Party, to peer: Party, _ parley: Parley) async throws {
+    var content = Content(kind: .file)
+    content.attachments = [Dialogs.Attachment(blob: id, url: "https://files.example/a")]
+    let said = try await parley.post(
+      .message(
+        MessageDraft(
+          to: peer.address, content: content, envelope: Envelope(type: .chat),
+          traits: [.counts, .archived, .fromApp], key: nil)), by: author)
+    let entry = try #require(said.entry)
+    let retraction = MessageDraft(
+      to: peer.address, content: Content(kind: .none), envelope: Envelope(type: .chat), traits: .fromApp, key: nil,
+      reference: ReferenceDraft(kind: .retraction(reason: nil), target: .entry(entry.id)))
+    try await parley.post(.message(retraction), by: author)
+  }
 }

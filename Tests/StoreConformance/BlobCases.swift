@@ -101,16 +101,31 @@ extension StoreConformance {
         return (mine, theirs)
       }
       func end(_ blob: Blob) throws -> Timestamp? { try scene.read { try $0.blob(blob.id)?.expiresAt } }
-      try scene.write { try $0.releaseBlobs(of: Position(101), by: scene.romeo.id, ending: scene.time) }
+      let none = try scene.write { try $0.releaseBlobs(of: Position(101), by: scene.romeo.id, ending: scene.time) }
+      try equal(none, 0, "bytes that ended")
       try equal(try end(mine), nil, "another message refers to it")
       try equal(try end(theirs), nil, "somebody else's")
       try scene.write { try $0.releaseBlobs(of: Position(102), by: scene.romeo.id, ending: nil) }
       try equal(try end(mine), nil, "it stays")
-      try scene.write { writer in
+      let ended = try scene.write { writer -> Int64 in
         try writer.insertBlobReference(to: mine.id, by: Position(103))
-        try writer.releaseBlobs(of: Position(103), by: scene.romeo.id, ending: scene.time)
+        return try writer.releaseBlobs(of: Position(103), by: scene.romeo.id, ending: scene.time)
       }
       try equal(try end(mine), scene.time, "over")
+      try equal(ended, mine.size, "bytes that ended")
+      let again = try scene.write { writer -> Int64 in
+        try writer.insertBlobReference(to: mine.id, by: Position(104))
+        return try writer.releaseBlobs(of: Position(104), by: scene.romeo.id, ending: scene.time)
+      }
+      try equal(again, 0, "bytes that ended, again")
+      let export = blob(3, of: scene.romeo, purpose: .ephemeral, createdAt: scene.time)
+      let ofExport = try scene.write { writer -> Int64 in
+        try writer.put(export)
+        try writer.insertBlobReference(to: export.id, by: Position(105))
+        return try writer.releaseBlobs(of: Position(105), by: scene.romeo.id, ending: scene.time)
+      }
+      try equal(try end(export), scene.time, "over")
+      try equal(ofExport, 0, "bytes of an export")
     },
     Case(name: "the attachments of a message are read as they were written, and are removed with it") { scene in
       let files = [

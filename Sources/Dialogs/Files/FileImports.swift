@@ -58,8 +58,10 @@ extension Judge {
       receipt.isRepeat = known.state != .awaited
       if known.state == .awaited {
         // An import that was broken off goes on.
+        let slot = known
         known.createdAt = time
         try writer.put(known)
+        blobUses[known.owner]?.reopen(slot)
       }
       return settle(post, receipt)
     }
@@ -69,13 +71,16 @@ extension Judge {
         field: "time")
     }
     try checkSize(imported.size, policy.bytesMax)
-    try checkQuota(imported.size, try writer.blobUse(of: post.author.id, at: time), policy, room: store.room)
+    try checkBlobUse(of: post.author.id) { use throws(Problem) in
+      try use.checkQuota(imported.size, policy, room: store.room)
+    }
     // It is a slot of now until its bytes have come, so that it is not swept before.
-    try writer.put(
-      Blob(
-        id: imported.id, realm: post.author.realm, owner: post.author.id, name: BlobLinks.name(imported.name),
-        mediaType: imported.mediaType.flatMap { MediaType.essence($0) }, size: imported.size, purpose: .message,
-        createdAt: time, expiresAt: nil, isResumable: true))
+    let slot = Blob(
+      id: imported.id, realm: post.author.realm, owner: post.author.id, name: BlobLinks.name(imported.name),
+      mediaType: imported.mediaType.flatMap { MediaType.essence($0) }, size: imported.size, purpose: .message,
+      createdAt: time, expiresAt: nil, isResumable: true)
+    try writer.put(slot)
+    blobUses[slot.owner]?.add(slot)
     settle(post, receipt)
   }
 }

@@ -27,7 +27,10 @@ public protocol FileWriter {
   func insertBlobReference(to id: BlobID, by position: Position) throws
   /// Removes the references of a message and its corrections. The stored blobs of `owner` among them without other
   /// references expire at `ending`; `nil` keeps them.
-  func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
+  ///
+  /// - Returns: the bytes of the blobs that now expire at `ending`, and would not have by then; none of ephemeral ones, as exports are.
+  @discardableResult
+  func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws -> Int64
 }
 
 /// The stored files in messages of a realm, by the time of their upload.

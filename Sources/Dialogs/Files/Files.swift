@@ -14,24 +14,27 @@ extension Judge {
       receipt.value = try slot(draft, for: post.author, policy, room: store.room)
     case .stored(let id, let findings):
       try checkOwner(post.author)
-      var blob = try awaited(id, of: post.author)
+      let slot = try awaited(id, of: post.author)
+      var blob = slot
       blob.state = .stored
       blob.sha256 = findings.sha256
       blob.mediaType = findings.mediaType
       if let size = findings.size { (blob.shape.width, blob.shape.height) = (size.width, size.height) }
       blob.thumbnail = findings.thumbnail
       if let past = findings.past { (blob.createdAt, blob.expiresAt) = (past, ending(of: past)) }
-      try writer.put(blob)
+      try end(slot, as: blob)
       receipt.value = blob
     case .refused(let id):
-      var blob = try awaited(id, of: post.author)
+      let slot = try awaited(id, of: post.author)
+      var blob = slot
       blob.state = .refused
-      try writer.put(blob)
+      try end(slot, as: blob)
     case .cancelled(let id):
-      var blob = try awaited(id, of: post.author)
+      let slot = try awaited(id, of: post.author)
+      var blob = slot
       // It counts for the day: otherwise cancelling would allow endless uploads.
       blob.state = .gone
-      try writer.put(blob)
+      try end(slot, as: blob)
     case .swept(let ids):
       for id in ids {
         guard var blob = try writer.blob(id, .server(.rules)) else { continue }
@@ -53,36 +56,29 @@ extension Judge {
     return blob
   }
 
+  /// Stores what has become of a slot.
+  private mutating func end(_ slot: Blob, as blob: Blob) throws {
+    try writer.put(blob)
+    blobUses[slot.owner]?.end(slot, as: blob)
+  }
+
   private func checkOwner(_ author: Party) throws {
     guard try writer.user(author.id)?.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
     }
   }
 
-  private func slot(
+  private mutating func slot(
     _ draft: BlobDraft, for author: Party, _ policy: BlobPolicy, room: Int64
   ) throws -> Blob {
     try checkOwner(author)
     try checkSize(
       draft.size, draft.purpose == .profile ? min(policy.bytesMax, Limits.profileBlobBytesMax) : policy.bytesMax)
-    let use = try writer.blobUse(of: author.id, at: time)
-    let waiting = draft.isResumable ? use.resumable : use.awaited - use.resumable
-    if waiting >= (draft.isResumable ? Limits.resumableSlotsPerUserMax : Limits.slotsPerUserMax) {
-      throw Problem(
-        .tooFast, "slots-too-many", "\(waiting) slots wait to be filled. Fill them first, or cancel them.",
-        retryAfter: Int(Limits.slotTime.components.seconds))
+    let requestedAt = time
+    try checkBlobUse(of: author.id) { use throws(Problem) in
+      try use.checkSlot(draft, policy, at: requestedAt)
+      try use.checkQuota(draft.size, policy, room: room)
     }
-    if use.recentBytes + draft.size > policy.userDayBytesMax, let oldest = use.oldestRecent {
-      let free = (oldest + Limits.blobDay).milliseconds - time.milliseconds
-      throw Problem(
-        .tooFast, "blob-day-quota",
-        """
-        At most \(policy.userDayBytesMax) bytes of files are taken of one user a day; \
-        \(max(0, policy.userDayBytesMax - use.recentBytes)) are left.
-        """,
-        retryAfter: max(1, Int((free + 999) / 1_000)))
-    }
-    try checkQuota(draft.size, use, policy, room: room)
     var expires = draft.purpose == .profile ? nil : ending(of: time)
     if draft.purpose == .ephemeral {
       guard let before = draft.expiresBefore, time < before else {
@@ -95,6 +91,7 @@ extension Judge {
       mediaType: draft.mediaType.flatMap { MediaType.essence($0) }, size: draft.size, purpose: draft.purpose,
       createdAt: time, expiresAt: expires, sha256: draft.sha256, shape: draft.shape, isResumable: draft.isResumable)
     try writer.put(blob)
+    blobUses[author.id]?.add(blob)
     return blob
   }
 
@@ -105,19 +102,6 @@ extension Judge {
     guard size <= bytesMax else {
       throw Problem(.tooLarge, "blob-too-large", "A file has at most \(bytesMax) bytes.", field: "size")
     }
-  }
-
-  /// Checks that a file has a place among its owner's, and on the disk.
-  func checkQuota(_ size: Int64, _ use: BlobUse, _ policy: BlobPolicy, room: Int64) throws(Problem) {
-    if use.count >= Limits.blobsPerUserMax || use.bytes + size > policy.userBytesMax {
-      throw Problem(
-        .tooLarge, "blob-quota",
-        """
-        At most \(policy.userBytesMax) bytes of files are kept for one user, in \(Limits.blobsPerUserMax) files. \
-        \(max(0, policy.userBytesMax - use.bytes)) bytes and \(max(0, Limits.blobsPerUserMax - use.count)) files are left.
-        """, field: "size")
-    }
-    if size > room { throw Problem.blobsFull }
   }
 
   /// Returns the time until which a file of a message is kept; `nil` for ever.
@@ -157,10 +141,47 @@ extension Judge {
 
   /// Releases the files of a retracted message: its author's own files are removed if nothing else refers to them.
   /// Those of others are not: otherwise anyone who knows a file could remove it by a message of their own.
-  func releaseBlobs(of target: Entry, _ state: MessageState) throws {
+  mutating func releaseBlobs(of target: Entry, _ state: MessageState) throws {
     guard state.retraction != nil else { return }
-    try writer.releaseBlobs(
-      of: target.position, by: target.author.id, ending: blobs?.policy.endsWithMessages == true ? time : nil)
+    let now = time
+    let bytes = try writer.releaseBlobs(
+      of: target.position, by: target.author.id, ending: blobs?.policy.endsWithMessages == true ? now : nil)
+    if bytes > 0 { blobUses[target.author.id]?.release(bytes: bytes, at: now) }
+  }
+}
+
+extension BlobUse {
+  /// Checks that a user may have another slot now.
+  fileprivate func checkSlot(_ draft: BlobDraft, _ policy: BlobPolicy, at time: Timestamp) throws(Problem) {
+    let waiting = draft.isResumable ? resumable : awaited - resumable
+    if waiting >= (draft.isResumable ? Limits.resumableSlotsPerUserMax : Limits.slotsPerUserMax) {
+      throw Problem(
+        .tooFast, "slots-too-many", "\(waiting) slots wait to be filled. Fill them first, or cancel them.",
+        retryAfter: Int(Limits.slotTime.components.seconds))
+    }
+    if recentBytes + draft.size > policy.userDayBytesMax, let oldestRecent {
+      let free = (oldestRecent + Limits.blobDay).milliseconds - time.milliseconds
+      throw Problem(
+        .tooFast, "blob-day-quota",
+        """
+        At most \(policy.userDayBytesMax) bytes of files are taken of one user a day; \
+        \(max(0, policy.userDayBytesMax - recentBytes)) are left.
+        """,
+        retryAfter: max(1, Int((free + 999) / 1_000)))
+    }
+  }
+
+  /// Checks that a file has a place among its owner's, and on the disk.
+  func checkQuota(_ size: Int64, _ policy: BlobPolicy, room: Int64) throws(Problem) {
+    if count >= Limits.blobsPerUserMax || bytes + size > policy.userBytesMax {
+      throw Problem(
+        .tooLarge, "blob-quota",
+        """
+        At most \(policy.userBytesMax) bytes of files are kept for one user, in \(Limits.blobsPerUserMax) files. \
+        \(max(0, policy.userBytesMax - bytes)) bytes and \(max(0, Limits.blobsPerUserMax - count)) files are left.
+        """, field: "size")
+    }
+    if size > room { throw Problem.blobsFull }
   }
 }
 

@@ -53,6 +53,8 @@ struct Judge {
   var requestBytes: [UserID: Int] = [:]
   /// How much is published, by owner and creator of the nodes.
   var publishedSizes: [PublishedSize.Key: PublishedSize] = [:]
+  /// The use of file storage of users who have asked for a slot.
+  var blobUses: [UserID: KeptBlobUse] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
   private var dirty: [DialogState] = []
@@ -218,6 +220,7 @@ struct Judge {
     rosterSizes = [:]
     requestBytes = [:]
     publishedSizes = [:]
+    blobUses = [:]
     preferences = [:]
     dialogs = [:]
     dirty = []
@@ -247,6 +250,7 @@ struct Judge {
     if rosterSizes.count > Limits.cachedUsersMax { rosterSizes = [:] }
     if requestBytes.count > Limits.cachedUsersMax { requestBytes = [:] }
     if publishedSizes.count > Limits.cachedUsersMax { publishedSizes = [:] }
+    if blobUses.count > Limits.cachedUsersMax { blobUses = [:] }
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     if hasEmptiedMany { emptiedPairs = [] }

@@ -173,7 +173,7 @@ extension Judge {
   }
 
   /// Stores the target's new state, as `resolve` returned it.
-  func fold(
+  mutating func fold(
     _ found: ResolvedReference, in dialog: DialogID
   ) throws {
     guard let state = found.state else { return }

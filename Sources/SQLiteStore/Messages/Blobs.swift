@@ -91,17 +91,20 @@ extension Writer {
     try connection(.insertBlobReference, position, id.value.bytes).run()
   }
 
-  func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws {
+  @discardableResult
+  func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws -> Int64 {
     let messages = try connection(.editsNaming, position).all { $0.int(0) } + [position.number]
     var named: Set<[UInt8]> = []
     for message in messages {
       named.formUnion(try connection(.blobsNamedBy, message).all { $0.bytes(0) })
       try connection(.deleteBlobReferencesOf, message).run()
     }
-    guard let ending else { return }
+    guard let ending else { return 0 }
+    var bytes: Int64 = 0
     for id in named {
-      try connection(.endBlob, id, owner, ending).run()
+      bytes += try connection(.endBlob, id, owner, ending).first { $0.int(0) } ?? 0
     }
+    return bytes
   }
 }
 
@@ -213,10 +216,12 @@ extension Query {
   fileprivate static let deleteBlobReferencesOf = Query("DELETE FROM blob_references WHERE position = ?1")
   fileprivate static let deleteReferencesToBlob = Query("DELETE FROM blob_references WHERE blob = ?1")
   fileprivate static let editsNaming = Query("SELECT position FROM changes WHERE target = ?1 AND edit = 1")
+  /// Returns no bytes of a file with `Blob.Purpose.ephemeral`.
   fileprivate static let endBlob = Query(
     """
     UPDATE blobs SET expires = ?3 WHERE id = ?1 AND owner = ?2 AND state = 1 AND (expires IS NULL OR expires > ?3)
       AND NOT EXISTS (SELECT 1 FROM blob_references r WHERE r.blob = ?1)
+    RETURNING iif(purpose = 2, 0, size)
     """)
   /// `Blob.State.awaited`, `Blob.Purpose.profile`: they expire in the past.
   static let endBlobsOfUser = Query(
