@@ -497,6 +497,10 @@ public enum Limits {
   // Pushes (XEP-0357).
   /// Registrations of one user, about one per device; the oldest is removed.
   public static let pushRegistrationsMax = 16
+  /// Rooms of users whose last registration has ended that stay in memory (`PushRegistry`), and these users, with 200 bytes each at
+  /// most, 20 MB in all: those of ten users with the most. At the bound those of some user are forgotten, and are read when the user
+  /// registers again.
+  static let restingPushRoomsMax = 100_000
   /// Bytes of publish options; more are refused with `policy-violation`.
   public static let pushOptionsBytesMax = 4_096
   /// Members up to which each message of a group is pushed to all who have not chosen otherwise: a row for each absent

@@ -116,6 +116,71 @@ import Testing
     #expect(budget(romeo, stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(1_000))
   }
 
+  /// A client that registers again and again does not have the user's rooms read each time.
+  @Test func theRoomsOfAUserAreReadOnceAndCharged() async throws {
+    let stage = try Stage(sending: slow)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    for number in 0..<40 { _ = try await stage.room("room\(number)", by: romeo, with: [(juliet, .member)]) }
+    wait(stage)
+    let enable = Intent.push(.enable(service: service, node: "a", options: nil, resource: "phone"))
+    let disable = Intent.push(.disable(service: service, node: nil))
+    // In one batch they are read once: two stanzas.
+    try await stage.together(romeo) {
+      for intent in [enable, disable, enable, disable, enable] { submit(intent, by: juliet, stage) }
+    }
+    #expect(budget(juliet, stage).charge(stanzas: 3, bytes: 0, now: stage.clock.now) == nil)
+    #expect(budget(juliet, stage).charge(stanzas: 1, bytes: 0, now: stage.clock.now) == .milliseconds(1_000))
+    wait(stage)
+    for _ in 0..<20 {
+      for intent in [enable, disable] { try await stage.parley.post(intent, by: juliet) }
+    }
+    #expect(budget(juliet, stage).isFull(now: stage.clock.now))
+    // What has changed while there was no registration counts for the next one.
+    let late = try await stage.room("late", by: romeo, with: [(juliet, .member)])
+    let quiet = try await stage.room("quiet", by: romeo, with: [(juliet, .member)])
+    try await stage.parley.post(.settings(quiet.dialog, DialogSettingsDraft(alerts: .never)), by: juliet)
+    for room in [late, quiet] { try await stage.say("asleep", in: room, by: romeo) }
+    try await stage.parley.post(enable, by: juliet)
+    for room in [late, quiet] { try await stage.say("awake", in: room, by: romeo) }
+    let rows = try await stage.parley.read { try $0.pushesOwed(to: juliet.id, limit: 9) }
+    #expect(rows.map(\.dialog) == [late.dialog])
+  }
+
+  /// The rooms of users without a registration are forgotten at the bound.
+  @Test func fewRoomsOfUsersWithoutARegistrationAreKept() throws {
+    let stage = try Stage()
+    let most = 100
+    let registry = try stage.store.read { try PushRegistry($0, restingRoomsMax: most) }
+    var asked = PushRegistry.Asked()
+    asked.resources = ["phone"]
+    let (romeo, juliet) = (UserID(1), UserID(2))
+    var rooms: [DialogID: PushRegistry.Preference] = [:]
+    for number in 1...most { rooms[DialogID(Int64(number))] = .member(nil) }
+    registry.set(romeo, asked, rooms)
+    registry.batchEnded()
+    #expect(registry.knowsRooms(of: romeo))
+    registry.set(romeo, .nothing, nil)
+    #expect(registry.knowsRooms(of: romeo) && !registry.has(romeo))
+    registry.batchEnded()
+    #expect(!registry.knowsRooms(of: romeo))
+    // The rooms count as they are now, and the user as one.
+    registry.set(romeo, asked, rooms)
+    registry.set(romeo, .nothing, nil)
+    let room = DialogID(1)
+    registry.forget(room)
+    registry.batchEnded()
+    #expect(registry.knowsRooms(of: romeo))
+    registry.set(romeo, in: room, .member(nil))
+    registry.batchEnded()
+    #expect(!registry.knowsRooms(of: romeo))
+    registry.set(juliet, asked, [room: .member(.always)])
+    registry.set(juliet, .nothing, nil)
+    registry.batchEnded()
+    #expect(registry.listeners(in: room, usual: .always) == [])
+    registry.set(juliet, asked, nil)
+    #expect(registry.listeners(in: room, usual: .always) == [juliet])
+  }
+
   @Test func whoIsElsewhereIsChargedAsWell() async throws {
     let stage = try Stage()
     stage.parley.hub.setFederation(FederationTests.Service(refusing: [], rooms: .open))

@@ -144,6 +144,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     var lanes = LaneBatch(registries.fanOutLoad)
     var waiting: [() -> Void] = []
     var isTaken = true
+    var arePushRoomsChanged = false
     // The further entries of the next settled post, if it is a message with several files.
     var parts = 0
     isSpread = false
@@ -241,8 +242,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         (parts, isSpread) = (0, false)
         if ofNodes > 0 { chargeNodeDeliveries(ofNodes, of: post) }
         inbox.putBack(post)
-      case .pushing(let user, let asked, let rooms): registries.pushes.set(user, asked, rooms)
-      case .alerts(let user, let room, let alerts): registries.pushes.set(user, in: room, alerts)
+      case .pushing(let user, let asked, let rooms):
+        registries.pushes.set(user, asked, rooms)
+        arePushRoomsChanged = true
+      case .alerts(let user, let room, let alerts):
+        registries.pushes.set(user, in: room, alerts)
+        arePushRoomsChanged = true
       case .owed(let user): registries.pushes.wake(for: user)
       case .calls: registries.calls.wake()
       case .reports: registries.reports.wake()
@@ -251,6 +256,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .closed(let user, let reason): hub.close(user, reason, into: &lanes)
       }
     }
+    if arePushRoomsChanged { registries.pushes.batchEnded() }
     lanes.send()
     for body in waiting { body() }
   }
@@ -561,8 +567,8 @@ enum Effect {
   /// What is left of a post that is done in pieces, before all that its author has posted behind it. It is lost with the
   /// process, and the outcome with it.
   case rest(Post)
-  /// The push settings of the user's registrations.
-  case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.Preference])
+  /// The push settings of the user's registrations; `rooms` are `nil` if the registry knows them.
+  case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.Preference]?)
   /// The user's push preference for a room, by their membership or settings.
   case alerts(UserID, DialogID, PushRegistry.Preference)
   /// The user has pending pushes.

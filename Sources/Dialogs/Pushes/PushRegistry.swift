@@ -4,7 +4,9 @@ import Synchronization
 /// wakes the pusher. The committer changes it after a commit.
 ///
 /// It also knows the rooms of these users, so that a message to a room without any of them costs one lookup. It only
-/// narrows the search: the user's settings of a room are read when a push would be due.
+/// narrows the search: the user's settings of a room are read when a push would be due. It keeps the rooms of users whose
+/// last registration has ended (`Limits.restingPushRoomsMax`), so that a client that registers again and again does not
+/// have thousands of them read each time.
 public final class PushRegistry: Sendable {
   /// A user's membership of a room, with their notification setting; `nil` is the default.
   enum Preference: Hashable, Sendable { case member(Alerts?), none }
@@ -30,14 +32,16 @@ public final class PushRegistry: Sendable {
   }
 
   private struct User {
-    var asked: Asked
-    /// The rooms with the user in `listeners`.
+    /// `nothing` for a user without a registration.
+    var asked = Asked.nothing
+    /// The rooms with the user in `listeners`, which are all of the user's.
     var rooms: Set<DialogID> = []
   }
+  /// The members of a room who are in `State.users`, by their notification settings.
   private struct Listeners {
     var always: Set<UserID> = []
     var unsaid: Set<UserID> = []
-    /// Users who want fewer notifications, and the rest silently.
+    /// Users who want fewer notifications.
     var quiet: Set<UserID> = []
     var all: Set<UserID> { always.union(unsaid).union(quiet) }
     var isEmpty: Bool { always.isEmpty && unsaid.isEmpty && quiet.isEmpty }
@@ -46,40 +50,70 @@ public final class PushRegistry: Sendable {
     var users: [UserID: User] = [:]
     var listeners: [DialogID: Listeners] = [:]
     var owed: Set<UserID> = []
+    /// The users without a registration, each with the number that the user counts as in `restingRooms`.
+    var resting: [UserID: Int] = [:]
+    /// The number of rooms of the users in `resting`, and of these users.
+    var restingRooms = 0
 
-    mutating func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Preference]) {
-      for room in users[user]?.rooms ?? [] { set(user, in: room, .none) }
-      users[user] = asked.resources.isEmpty ? nil : User(asked: asked)
-      for (room, preference) in rooms { set(user, in: room, preference) }
+    mutating func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Preference]?) {
+      if let rooms {
+        forget(user)
+        users[user] = User(rooms: Set(rooms.keys))
+        for (room, preference) in rooms { place(user, in: room, preference) }
+      }
+      if users[user] == nil { return }
+      users[user]?.asked = asked
+      countResting(user)
     }
 
     mutating func set(_ user: UserID, in room: DialogID, _ preference: Preference) {
-      guard let asked = users[user]?.asked else { return }
+      if users[user] == nil { return }
+      place(user, in: room, preference)
+      if preference == .none { users[user]?.rooms.remove(room) } else { users[user]?.rooms.insert(room) }
+      countResting(user)
+    }
+
+    /// Counts the rooms of a user again, if the user has no registration: they change meanwhile.
+    mutating func countResting(_ user: UserID) {
+      restingRooms -= resting.removeValue(forKey: user) ?? 0
+      guard let known = users[user], known.asked == .nothing else { return }
+      resting[user] = known.rooms.count + 1
+      restingRooms += known.rooms.count + 1
+    }
+
+    private mutating func place(_ user: UserID, in room: DialogID, _ preference: Preference) {
       // Removed, so that the sets are changed in place.
       var found = listeners.removeValue(forKey: room) ?? Listeners()
       found.always.remove(user)
       found.unsaid.remove(user)
       found.quiet.remove(user)
-      var isThere = true
       switch preference {
       case .member(.always): found.always.insert(user)
       case .member(nil): found.unsaid.insert(user)
-      case .member(.onMention), .member(.never):
-        isThere = asked.hearsSilently
-        if isThere { found.quiet.insert(user) }
-      case .none: isThere = false
+      case .member(.onMention), .member(.never): found.quiet.insert(user)
+      case .none: break
       }
-      if isThere { users[user]?.rooms.insert(room) } else { users[user]?.rooms.remove(room) }
       if !found.isEmpty { listeners[room] = found }
     }
+
+    mutating func forget(_ user: UserID) {
+      let rooms = users.removeValue(forKey: user)?.rooms ?? []
+      for room in rooms { place(user, in: room, .none) }
+      restingRooms -= resting.removeValue(forKey: user) ?? 0
+    }
+
+    func isRegistered(_ user: UserID) -> Bool { users[user].map { $0.asked != .nothing } ?? false }
+    func hearsSilently(_ user: UserID) -> Bool { users[user]?.asked.hearsSilently ?? false }
   }
   private let state: Mutex<State>
+  private let restingRoomsMax: Int
   private let wakes: AsyncStream<Void>.Continuation
   /// The signal of pending pushes; for one listener.
   package let wakeSignal: AsyncStream<Void>
 
   /// Loads the registry; blocks.
-  init(_ reader: any StoreReader) throws {
+  init(_ reader: any StoreReader, restingRoomsMax: Int = Limits.restingPushRoomsMax) throws {
+    self.restingRoomsMax = restingRoomsMax
     var first = State()
     for (user, registrations) in Dictionary(grouping: try reader.pushRegistrations(), by: \.user) {
       first.set(user, Asked(registrations), try Self.rooms(of: user, reader))
@@ -100,12 +134,17 @@ public final class PushRegistry: Sendable {
   }
 
   /// Returns whether the user has a registration.
-  public func has(_ user: UserID) -> Bool { state.withLock { $0.users[user] != nil } }
+  public func has(_ user: UserID) -> Bool { state.withLock { $0.isRegistered(user) } }
   /// Returns whether the session with this resource has registered.
   public func has(_ user: UserID, resource: String) -> Bool {
     state.withLock { $0.users[user]?.asked.resources.contains(resource) == true }
   }
-  func asked(_ user: UserID) -> Asked? { state.withLock { $0.users[user]?.asked } }
+  /// Returns what the user's registrations want; `nil` if there are none.
+  func asked(_ user: UserID) -> Asked? {
+    state.withLock { state in state.isRegistered(user) ? state.users[user]?.asked : nil }
+  }
+  /// Returns whether the user's rooms are known here, so that `set` need not get them.
+  func knowsRooms(of user: UserID) -> Bool { state.withLock { $0.users[user] != nil } }
 
   /// Returns the members of a room who may want pushes of every message: those with the setting `always` and, if that
   /// is `usual`, those without a setting. If it is `usual`, also those who want the rest silently: in a larger room
@@ -113,12 +152,28 @@ public final class PushRegistry: Sendable {
   func listeners(in room: DialogID, usual: Alerts) -> Set<UserID> {
     state.withLock { state in
       guard let found = state.listeners[room] else { return [] }
-      return usual == .always ? found.all : found.always
+      var readers = found.always.filter { state.isRegistered($0) }
+      if usual == .always {
+        readers.formUnion(found.unsaid.filter { state.isRegistered($0) })
+        readers.formUnion(found.quiet.filter { state.hearsSilently($0) })
+      }
+      return readers
     }
   }
 
-  func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Preference]) {
+  /// Sets what a user's registrations want.
+  ///
+  /// - Parameter rooms: All rooms of the user; `nil` if the registry knows them, or if the user has no registration.
+  func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Preference]?) {
     state.withLock { $0.set(user, asked, rooms) }
+  }
+
+  /// Forgets rooms of users without a registration until they are few enough. The committer calls it after a batch that has changed
+  /// registrations or rooms: what a batch relies on being known stays until the batch has been applied here.
+  func batchEnded() {
+    state.withLock { state in
+      while state.restingRooms > restingRoomsMax, let user = state.resting.keys.first { state.forget(user) }
+    }
   }
 
   func set(_ user: UserID, in room: DialogID, _ preference: Preference) {
@@ -126,13 +181,16 @@ public final class PushRegistry: Sendable {
   }
 
   /// Removes a deleted user.
-  package func forget(_ user: UserID) { set(user, .nothing, [:]) }
+  package func forget(_ user: UserID) { state.withLock { $0.forget(user) } }
 
   /// Removes a destroyed room.
   func forget(_ room: DialogID) {
     state.withLock { state in
       let gone = state.listeners.removeValue(forKey: room) ?? Listeners()
-      for user in gone.all { state.users[user]?.rooms.remove(room) }
+      for user in gone.all {
+        state.users[user]?.rooms.remove(room)
+        state.countResting(user)
+      }
     }
   }
 

@@ -121,6 +121,8 @@ struct OwedPushes {
   var added: [UserID: [OwedPush]] = [:]
   /// The settings of dialogs that were read in the batch; `nil` for a user without the dialog.
   var settings: [Place: DialogSettings?] = [:]
+  /// The users whose rooms the batch has read for the registry, which knows them after it.
+  var roomsRead: Set<UserID> = []
   /// The rows that were written for each user since the old ones were last removed; rows of failed batches may count, and
   /// rows from before a restart do not. Beyond `Limits.cachedUsersMax` users it is emptied. Users of services that take no
   /// pushes then have more rows, until the next publication fails.
@@ -139,6 +141,7 @@ struct OwedPushes {
   mutating func batchEnded() {
     added = [:]
     settings = [:]
+    roomsRead = []
     if written.count > Limits.cachedUsersMax { written = [:] }
   }
 }
@@ -374,7 +377,13 @@ extension Judge {
 
   private mutating func registrationsChanged(of user: UserID) throws {
     let asked = PushRegistry.Asked(try writer.pushRegistrations(of: user))
-    tell(.pushing(user, asked, rooms: asked == .nothing ? [:] : try PushRegistry.rooms(of: user, writer)))
+    var rooms: [DialogID: PushRegistry.Preference]?
+    if asked != .nothing, !pushes.knowsRooms(of: user), owedPushes.roomsRead.insert(user).inserted {
+      let found = try PushRegistry.rooms(of: user, writer)
+      charge(rows: found.count)
+      rooms = found
+    }
+    tell(.pushing(user, asked, rooms: rooms))
     try forgetTold(user)
   }
 
