@@ -202,7 +202,8 @@ public enum Limits {
 
   // Contacts. At the bound: `policy-violation`; other servers allow about as many.
   public static let contactsMax = 10_000
-  /// Octets of addresses, names and groups of a roster, which clients get as one answer: 200 for each of the most contacts.
+  /// Octets of addresses, names and groups of a roster, which clients get as one answer, with `&` as the five of `&amp;`: 200 for each
+  /// of the most contacts.
   /// Beyond it `roster-too-large`; a roster from before that is larger can shrink.
   public static let rosterBytesMax = 2_097_152
   /// Removed contacts that are stored, so that a client learns of the removals since its version of the roster. Up to twice

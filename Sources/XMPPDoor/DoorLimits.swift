@@ -10,7 +10,7 @@ enum DoorLimits {
   static let negotiation: TimeAmount = .seconds(60)
   /// The time for which an event loop does nothing of a fan-out between two slices of it (`Limits.laneSlice`), unless
   /// others keep it busy for longer: long enough that the other work of the moment does not take up all of it, and a
-  /// tenth of the time of a slice.
+  /// tenth of the time of a slice. So long it also does nothing for a client that has made it write much (`gatheredBytesMax`).
   static let fanOutPause: TimeAmount = .microseconds(50)
   /// The time from our closing tag to the client's; then the connection is closed.
   static let closing: TimeAmount = .seconds(5)
@@ -45,11 +45,18 @@ enum DoorLimits {
   /// The store reads of one session that may run at once; at the bound its socket is not read. A page of an archive is
   /// a quarter of a megabyte, and one read of the socket can hold hundreds of requests for pages.
   static let lookupsMax = 4
+  /// The bytes of answers from which on they are sent before more of the input is processed, of a client, a server or a
+  /// component: one read can hold a thousand requests for a roster of two megabytes. While the other side does not take them, its
+  /// input waits. A channel counts as full from as many bytes on: beside the last two answers, thrice as much waits at most.
+  static let gatheredBytesMax = 64 * 1024
+  /// The bytes of a roster, a block list, waiting requests, or presences that are written for one request, for which the user is
+  /// charged as for one stanza: to copy and encrypt them takes as long. A user is sent 64 MB of them at once, and 12.5 MB a second.
+  static let answerBytesPerStanza = 64 * 1024
   /// The bytes that may wait for a client that reads none. A session lags as soon as its channel is full (its messages
   /// wait in the log, its requests unread); from this bound on it loses presence updates.
   static let waitingBytesMax = 1024 * 1024
   /// The unread bytes at which a client is disconnected, since stanzas that are in no log (presence of rooms) still
-  /// accumulate. Its session can be resumed. So is a BOSH client that sends as much while the server does not read it.
+  /// accumulate, and the most that one event gathers. Its session can be resumed. So is a BOSH client that sends as much while the server does not read it.
   static let unreadBytesMax = 4 * 1024 * 1024
   /// The unread bytes at which a BOSH client is disconnected before its login. Its largest request has 14 KiB.
   static let unreadBytesBeforeLoginMax = 32 * 1024
@@ -215,7 +222,7 @@ enum DoorLimits {
   /// The contacts whose last items are looked up at once, so that a roster of thousands leaves the store's readers to
   /// others in between.
   static let lastItemsContacts = 64
-  /// Items of a roster that is written, or of its changes, for which the user is charged as for one stanza, as for rows of the store:
+  /// Items of a roster or block list that is written, or of a roster's changes, and presences, for which the user is charged as for one stanza, as for rows of the store:
   /// they take some 40 us of an event loop. The same roster is written once, however many clients get it. A user has two of the
   /// most items at once and one more in 2.5 seconds, and is not read meanwhile.
   static let rosterItemsPerStanza = 20

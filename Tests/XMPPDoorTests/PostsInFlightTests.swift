@@ -33,13 +33,15 @@ import Testing
       posts.isRunning = isRunning
     }
 
+    /// Settles the next post; `token` is its number, which makes the test readable.
     func settle(_ token: UInt64) {
       if let then = posts.settle()?.then {
         posts.begin()
         then(.failure(.overloaded))
         posts.ran()
       }
-      while let next = posts.next(settled: token) {
+      while posts.isNextDue {
+        let next = posts.next()
         next()
         posts.ran()
       }

@@ -4,7 +4,7 @@ import Addresses
 struct RosterSize: Hashable, Sendable {
   /// The items that the roster shows. Requests do not count: others make them.
   private(set) var contacts = 0
-  /// The octets of these items (`Contact.rosterBytes`).
+  /// The octets of these items as clients receive them (`Contact.rosterBytes`).
   private(set) var bytes = 0
   /// The removed items that are stored, or more: those that were added again since this was counted.
   var removed = 0
@@ -31,10 +31,24 @@ struct RosterSize: Hashable, Sendable {
 }
 
 extension Contact {
-  /// The bytes that the item adds to the roster that clients receive: address, name, and groups with their tags (`<group></group>`). The
-  /// rest of an item is short.
+  /// The bytes that the item adds to the roster that clients receive: address, name, and groups with their tags (`<group></group>`),
+  /// with characters as they are written in markup. The rest of an item is short.
   var rosterBytes: Int {
-    groups.reduce(address.description.utf8.count + (name?.utf8.count ?? 0)) { $0 + $1.utf8.count + 15 }
+    groups.reduce(Self.markedUp(address.description) + (name.map(Self.markedUp) ?? 0)) { $0 + Self.markedUp($1) + 15 }
+  }
+
+  /// Returns the bytes of a text in markup, where `&` is written as `&amp;`.
+  private static func markedUp(_ text: String) -> Int {
+    text.utf8.reduce(0) { $0 + markupBytes($1) }
+  }
+
+  private static func markupBytes(_ byte: UInt8) -> Int {
+    switch byte {
+    case UInt8(ascii: "&"), 0..<0x20: 5
+    case UInt8(ascii: "<"), UInt8(ascii: ">"): 4
+    case UInt8(ascii: "'"): 6
+    default: 1
+    }
   }
 }
 

@@ -59,14 +59,17 @@ struct PostsInFlight {
   /// Keeps what posts until the work that waits has run.
   mutating func waitToPost(_ run: @escaping () -> Void) { waiting.append((nil, run)) }
 
-  /// Returns the next waiting work whose turn has come with the outcome of this token; `nil` if there is none. The
-  /// caller runs it and then calls `ran`.
-  mutating func next(settled token: UInt64) -> (() -> Void)? {
-    guard let next = waiting.first else { return nil }
-    if let after = next.after, max(after, floor) > token { return nil }
-    waiting.removeFirst()
+  /// Whether the turn of the next waiting work has come: the posts that it waits for have their outcomes.
+  var isNextDue: Bool {
+    guard let next = waiting.first else { return false }
+    guard let after = next.after else { return true }
+    return max(after, floor) <= lastToken - UInt64(posted.count - head)
+  }
+
+  /// Removes and returns the next waiting work, whose turn must have come. The caller runs it and then calls `ran`.
+  mutating func next() -> () -> Void {
     begin()
-    return next.run
+    return waiting.removeFirst().run
   }
 
   /// Notes that work begins (`isRunning`). The caller runs it and then calls `ran`.

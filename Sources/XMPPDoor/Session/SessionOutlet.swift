@@ -12,6 +12,9 @@ protocol SessionOutlet: AnyObject {
   var gatheredBytes: Int { get }
   func write(_ body: (inout ElementWriter) -> Void)
   func flush()
+  /// Sends what was gathered if it is much. Returns whether work that has waited may write more now; if not,
+  /// `XMPPSession.resumeReading` is called once it may.
+  func takesMore() -> Bool
   /// Stops reading from the other side, until each reason is gone.
   func pause(_ why: ReadingPauses)
   func unpause(_ why: ReadingPauses)
@@ -28,6 +31,7 @@ protocol SessionOutlet: AnyObject {
 }
 
 extension SessionOutlet {
+  func takesMore() -> Bool { true }
   func posting() -> (() -> Void)? { nil }
   func ending() -> Post? { nil }
   func entered(_ room: BareJID) {}
@@ -47,4 +51,6 @@ struct ReadingPauses: OptionSet {
   static let lookups = ReadingPauses(rawValue: 8)
   /// The user has sent as much as one may (`SendingBudget`).
   static let sending = ReadingPauses(rawValue: 16)
+  /// Much was written, and the loop's other work is due.
+  static let turn = ReadingPauses(rawValue: 32)
 }

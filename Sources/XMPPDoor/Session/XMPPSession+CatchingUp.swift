@@ -63,9 +63,10 @@ extension XMPPSession {
 
   /// Continues when the client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
+    runWaiting()
     tellUnarchived()
     continueLookups()
-    while !paced.isEmpty, !isBehind { paced.removeFirst()() }
+    while !paced.isEmpty, !isBehind, outlet?.takesMore() != false { paced.removeFirst()() }
     readOn()
     for address in rooms.behind { RoomInbound.readOn(address, self) }
   }

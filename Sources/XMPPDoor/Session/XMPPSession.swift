@@ -32,6 +32,7 @@ final class XMPPSession {
   var presence: Presence?
 
   private var posts = PostsInFlight()
+  private var isRunningWaiting = false
   private var unsent: [Post] = []
   /// The client's requests to the store that wait for those under way, and for the client to read the answers.
   private var lookups: [() -> Void] = []
@@ -281,6 +282,13 @@ final class XMPPSession {
     }
   }
 
+  /// Charges the user for what is written for one request: so many items, and so many bytes. A component that asks for them
+  /// has a budget of its own.
+  func charge(items: Int = 0, bytes: Int = 0) {
+    let stanzas = items / DoorLimits.rosterItemsPerStanza + bytes / DoorLimits.answerBytesPerStanza
+    if stanzas > 0, impersonated == nil { sending.owe(stanzas: stanzas, now: parley.clock.now) }
+  }
+
   /// Returns whether a stanza is the answer to a request of others, of which there are no more than requests. It is not
   /// charged: whoever asks a client often would use up what its user may send.
   func answersRequest(_ stanza: Stanza) -> Bool {
@@ -472,10 +480,20 @@ final class XMPPSession {
       then(result)
       posts.ran()
     }
-    while let next = posts.next(settled: token) {
+    runWaiting()
+  }
+
+  /// Runs the work behind posts whose turn has come, as long as the client takes the answers: hundreds may have waited for one
+  /// post. What then still waits goes on with `resumeReading`, and at once if there is no connection.
+  func runWaiting() {
+    guard !isEnded, !isRunningWaiting else { return }
+    isRunningWaiting = true
+    while posts.isNextDue, outlet?.takesMore() != false {
+      let next = posts.next()
       next()
       posts.ran()
     }
+    isRunningWaiting = false
     if posts.hasRoom, !posts.isWaitingFull, unsent.isEmpty { outlet?.unpause(.posts) }
     progressed()
   }
@@ -714,6 +732,7 @@ final class XMPPSession {
 
   func connectionLost() {
     outlet = nil
+    runWaiting()
     guard !isEnded, !isClosing, successor == nil else { return }
     if nonce != nil, management.id != nil { suspend() } else { end() }
   }
@@ -734,6 +753,7 @@ final class XMPPSession {
     // Its connection is gone soon: the loop ends the session if it is not done in time, and at a stop.
     loopContext.add(suspended: self)
     continueLookups()
+    runWaiting()
   }
 
   /// Drops the session silently, since it continues in the next process.

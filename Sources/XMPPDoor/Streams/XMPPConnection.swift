@@ -14,6 +14,9 @@ import XMPP
 /// Reading pauses while an answer to the machine is under way, and while the session has its maximum of posts in
 /// flight: the transport then pushes back. It also pauses while the client does not read: the transport then takes no
 /// more, and the output gathers here, where it is counted. And it pauses while the user has sent as much as one may.
+///
+/// One read of the socket may hold a thousand requests with large answers. So the output is sent as soon as it is much
+/// (`DoorLimits.gatheredBytesMax`), and the rest of the input is processed in a turn of its own, once the transport takes more.
 final class XMPPConnection: SessionOutlet {
   let door: DoorContext
   let loopContext: LoopContext
@@ -80,6 +83,11 @@ final class XMPPConnection: SessionOutlet {
   /// Whether the transport takes more. The transport reports changes; asking it would cost more than all other work for
   /// one of a thousand occupants.
   private(set) var isWritable = true
+  /// Whether the transport is given output: what it reports meanwhile is handled in the next turn, since whoever has made
+  /// the output may be in the middle of other work.
+  private var isSending = false
+  /// Whether the connection is about to be closed, as its client reads nothing: nothing more is gathered.
+  private var isGivenUp = false
   var deadline: NIODeadline
   private var heard: NIODeadline
   private var isAsked = false
@@ -156,15 +164,35 @@ final class XMPPConnection: SessionOutlet {
     self.isWritable = isWritable
     session?.handle.setLeavesUnread(!isWritable)
     countUnread()
-    guard isWritable else { return }
+    guard isWritable else { return pause(.output) }
     // A client that reads is alive.
     heard = .now()
     isAsked = false
+    if isSending { waitForTurn() } else { goOnWriting() }
+  }
+
+  /// Goes on with what has waited for the client to read, and then with its input.
+  private func goOnWriting() {
     flush()
     countMemory()
-    if self.isWritable {
-      session?.resumeReading()
-      unpause(.output)
+    guard isWritable else { return }
+    session?.resumeReading()
+    guard isWritable else { return }
+    pauses.remove(.output)
+    goOn()
+  }
+
+  /// Goes on with the input, and with what waits for the client to read, in a turn of its own. The loop does its other work
+  /// before, however fast the client reads.
+  private func waitForTurn() {
+    guard !pauses.contains(.turn) else { return }
+    pause(.turn)
+    let me = NIOLoopBound(self, eventLoop: loop)
+    loop.scheduleTask(in: DoorLimits.fanOutPause) {
+      let connection = me.value
+      connection.pauses.remove(.turn)
+      // Otherwise the transport reports when it takes more.
+      if !connection.isOver, connection.isWritable { connection.goOnWriting() }
     }
   }
 
@@ -247,6 +275,11 @@ final class XMPPConnection: SessionOutlet {
     if why == .machine { waits -= 1 }
     guard pauses.contains(why), why != .machine || waits == 0 else { return }
     pauses.remove(why)
+    goOn()
+  }
+
+  /// Processes the input that waits, and reads on, if nothing pauses any more.
+  private func goOn() {
     // Inside `process` its loop continues by itself.
     guard pauses.isEmpty, !isProcessing, !isOver else { return }
     if backlog.readableBytes > 0 {
@@ -433,6 +466,7 @@ final class XMPPConnection: SessionOutlet {
     case .violation(let violation):
       perform(machine.violated(violation, id: DoorContext.randomID()))
     }
+    sendMuch()
     return restart == .no && pauses.isEmpty && !isOver && machine.phase != .closed ? .proceed : .stop
   }
 
@@ -726,6 +760,7 @@ final class XMPPConnection: SessionOutlet {
   /// Gathers one element, as it stands in a document; `flush` sends it.
   func write(_ body: (inout ElementWriter) -> Void) {
     guard !isOver else { return }
+    if gatheredBytes > DoorLimits.unreadBytesMax, !makeRoom() { return }
     var writer = writer.take() ?? loopContext.takeWriter()
     let start = writer.buffer.writerIndex
     body(&writer)
@@ -750,11 +785,40 @@ final class XMPPConnection: SessionOutlet {
     guard let writer = writer.take() else { return }
     if writer.buffer.readableBytes > 0 {
       sentUncounted += writer.buffer.readableBytes
+      isSending = true
       transport.send(writer.buffer, ends: ends)
+      isSending = false
       ends.removeAll(keepingCapacity: true)
     }
     loopContext.give(consume writer)
     if sentUncounted >= MemoryBound.shareBytes { countUnread(isExact: true) }
+  }
+
+  /// Sends what was gathered if it is much. What follows has a turn of its own.
+  private func sendMuch() {
+    guard gatheredBytes > DoorLimits.gatheredBytesMax else { return }
+    flush()
+    waitForTurn()
+  }
+
+  func takesMore() -> Bool {
+    sendMuch()
+    return isWritable && !pauses.contains(.turn)
+  }
+
+  /// Sends what a single event has made, if it is very much. Returns `false` if the client does not read: its connection is
+  /// closed, but not under whoever writes.
+  private func makeRoom() -> Bool {
+    if isWritable {
+      flush()
+      return true
+    }
+    if !isGivenUp {
+      isGivenUp = true
+      let me = NIOLoopBound(self, eventLoop: loop)
+      loop.execute { me.value.drop() }
+    }
+    return false
   }
 
   func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }

@@ -295,6 +295,8 @@ enum Inbound {
       guard let to = turn.to?.bare, to != session.jid.bare,
         let shown = session.parley.hub.sessions(of: to, seenBy: session.jid.jid)
       else { return }
+      let bytes = shown.reduce(0) { $0 + ($1.presence?.extras.count ?? 0) }
+      session.charge(items: shown.count, bytes: bytes)
       for onlineSession in shown {
         if let presence = onlineSession.presence { Outbound.presence(presence, to: session) }
       }
@@ -315,9 +317,12 @@ enum Inbound {
   /// Sends pending subscription requests again at every initial presence until they are answered (RFC 6121 3.1.3).
   private static func requests(_ session: XMPPSession) {
     guard let contactSnapshot = session.contactSnapshot else { return }
+    var bytes = 0
     for contact in contactSnapshot.contacts where contact.subscription.pendingIn {
+      bytes += contact.request?.count ?? 0
       Outbound.subscription(.subscribe, from: contact.address, stanza: contact.request, to: session)
     }
+    session.charge(bytes: bytes)
   }
 
   /// Returns the children of a subscription stanza, which alone are stored. The stanza's language is therefore written at

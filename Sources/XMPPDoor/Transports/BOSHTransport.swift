@@ -104,7 +104,10 @@ final class BOSHTransport: StreamTransport {
   // MARK: The machine's outputs
 
   private func work(_ body: (BOSHTransport) -> [BOSHOutput]) {
-    if isWorking { return body(self).forEach(perform) }
+    if isWorking {
+      body(self).forEach(perform)
+      return regulate()
+    }
     isWorking = true
     body(self).forEach(perform)
     connection.flush()

@@ -10,7 +10,8 @@ import XMPP
 /// turns bytes into elements and gathers what is written.
 ///
 /// The channel reads on request alone. Reading pauses while a subclass holds it up, while the peer does not read, and
-/// while the peer has sent as much as it may (`SendingBudget`): TCP then pushes back.
+/// while the peer has sent as much as it may (`SendingBudget`): TCP then pushes back. When much was written for what was read
+/// (`DoorLimits.gatheredBytesMax`), it is sent, and the rest of the input has a turn of its own.
 class RemoteConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -45,6 +46,12 @@ class RemoteConnection: ChannelInboundHandler {
   /// The bytes that came and are not charged yet.
   private var uncharged = 0
   private var isInDebt = false
+  /// Whether the rest of the input, and what waits for the peer to read, waits for a turn of its own.
+  private var waitsForTurn = false
+  /// Whether the channel is given output: what it reports meanwhile is handled in the next turn.
+  private var isSending = false
+  /// Whether the connection is about to be closed, as its peer reads nothing: nothing more is gathered.
+  private var isGivenUp = false
   /// The memory of the output that the peer does not read.
   private var unread: MemoryBound.Holder?
   /// The memory of an unfinished stanza and of input that waits.
@@ -122,11 +129,33 @@ class RemoteConnection: ChannelInboundHandler {
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if isSending {
+      countUnread()
+      waitForTurn()
+    } else {
+      goOnWriting()
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  /// Goes on with what has waited for the peer to read, and then with its input.
+  private func goOnWriting() {
     flush()
     countUnread()
     writabilityChanged()
     goOn()
-    context.fireChannelWritabilityChanged()
+  }
+
+  /// Goes on with the input, and with what waits for the peer to read, in a turn of its own. The loop does its other work before,
+  /// however fast the peer reads.
+  private func waitForTurn() {
+    guard !waitsForTurn else { return }
+    waitsForTurn = true
+    let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+    loopContext.loop.scheduleTask(in: DoorLimits.fanOutPause) {
+      me.value.waitsForTurn = false
+      if !me.value.isOver { me.value.goOnWriting() }
+    }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -153,7 +182,7 @@ class RemoteConnection: ChannelInboundHandler {
   /// Whether the peer reads at the moment.
   final var isWritable: Bool { context?.channel.isWritable != false }
 
-  private var isPaused: Bool { isHeldUp || isInDebt || !isWritable }
+  private var isPaused: Bool { waitsForTurn || isHeldUp || isInDebt || !isWritable }
 
   private func readOn() {
     if isOver { return }
@@ -221,6 +250,10 @@ class RemoteConnection: ChannelInboundHandler {
   private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
     unfinishedSince = nil
     received(event)
+    if gatheredBytes > DoorLimits.gatheredBytesMax {
+      flush()
+      waitForTurn()
+    }
     return isPaused || isOver || isClosed || isRestarting || isDropping || readerLimits != limitsInUse
       ? .stop : .proceed
   }
@@ -297,6 +330,8 @@ class RemoteConnection: ChannelInboundHandler {
   /// - Parameter max: The most bytes of a stanza; `nil` for what has no bound.
   @discardableResult final func append(upTo max: Int? = nil, _ body: (inout ElementWriter) -> Void) -> Bool {
     guard !isOver else { return true }
+    // As much as one event may make; whoever writes it must not find the connection closed.
+    if gatheredBytes > unreadBytesMax, !makeRoom() { return true }
     var writer = writer.take() ?? loopContext.takeWriter()
     let before = writer.buffer.writerIndex
     body(&writer)
@@ -309,7 +344,25 @@ class RemoteConnection: ChannelInboundHandler {
     return isGathered
   }
 
-  func flush() {
+  private var gatheredBytes: Int { writer?.buffer.readableBytes ?? 0 }
+
+  /// Sends what was gathered. Returns `false` if the peer does not read: its connection is closed, soon.
+  private func makeRoom() -> Bool {
+    if isWritable {
+      send()
+      return true
+    }
+    if !isGivenUp {
+      isGivenUp = true
+      let me = NIOLoopBound(self, eventLoop: loopContext.loop)
+      loopContext.loop.execute { me.value.context?.pipeline.syncOperations.cut() }
+    }
+    return false
+  }
+
+  func flush() { send() }
+
+  private func send() {
     guard let context, let writer = writer.take() else { return }
     guard context.channel.isWritable else {
       let count = writer.buffer.readableBytes
@@ -319,7 +372,11 @@ class RemoteConnection: ChannelInboundHandler {
       countUnread()
       return
     }
-    if writer.buffer.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil) }
+    if writer.buffer.readableBytes > 0 {
+      isSending = true
+      context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil)
+      isSending = false
+    }
     loopContext.give(consume writer)
   }
 

@@ -19,7 +19,9 @@ struct Blocking: Feature {
         // Pushes first, then the list, so that no change is missed between them (3.2).
         turn.parley.hub.update(turn.session.handle) { $0.wantsBlocks = true }
         guard let contactSnapshot = turn.session.contactSnapshot else { throw StanzaError(.internalServerError) }
-        turn.reply { Self.write(Self.blocklist, contactSnapshot.blocks, into: &$0) }
+        let blocks = contactSnapshot.blocks
+        turn.session.charge(items: blocks.count, bytes: blocks.reduce(0) { $0 + $1.jid.description.utf8.count })
+        turn.reply { Self.write(Self.blocklist, blocks, into: &$0) }
       }
     }
     table.iq(.set, Self.block, to: [.account]) { (turn, payload) throws(StanzaError) in

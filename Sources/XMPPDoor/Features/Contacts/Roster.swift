@@ -8,7 +8,8 @@ import XMPP
 /// RFC 6121 2: reads and writes the roster. Its data is in the user's contact snapshot.
 ///
 /// The whole roster is encoded once per snapshot, so that a get copies bytes. A client that states its version (2.6)
-/// gets only the changes since, each item once, as pushes behind an empty result. The user is charged for what is encoded.
+/// gets only the changes since, each item once, as pushes behind an empty result. The user is charged for what is encoded, and for
+/// each copy by its bytes.
 ///
 /// A contact by a contact group to whom the user gave no name has that of their profile (2.1.2.4).
 struct Roster: Feature {
@@ -63,7 +64,7 @@ struct Roster: Feature {
         let contactSnapshot = try interest(turn)
         guard contactSnapshot.rosterVersion == version, let changes, changes.allSatisfy(isTellable)
         else { return replyWhole(turn, contactSnapshot) }
-        charge(turn, items: changes.count)
+        turn.session.charge(items: changes.count)
         turn.reply()
         for change in changes { sendPush(change, to: turn.session) }
       }
@@ -88,16 +89,11 @@ struct Roster: Feature {
 
   private static func replyWhole(_ turn: Turn, _ contactSnapshot: ContactSnapshot) {
     let body = contactSnapshot.forms.form(for: .xmpp) {
-      charge(turn, items: contactSnapshot.contactCountMax)
+      turn.session.charge(items: contactSnapshot.contactCountMax)
       return encoded(contactSnapshot, version: turn.parley.cursor(contactSnapshot.rosterVersion, in: turn.party.realm))
     }
+    turn.session.charge(bytes: body.readableBytes)
     turn.reply { $0.raw(body) }
-  }
-
-  /// Charges the user for items that are written for one request. A component that asks for them has a budget of its own.
-  private static func charge(_ turn: Turn, items: Int) {
-    guard turn.session.impersonated == nil else { return }
-    turn.session.sending.owe(stanzas: items / DoorLimits.rosterItemsPerStanza, now: turn.parley.clock.now)
   }
 
   /// Returns `<query/>` with every visible item, ordered by address. A roster that would become too long for one stanza
