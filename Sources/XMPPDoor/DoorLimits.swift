@@ -56,7 +56,8 @@ enum DoorLimits {
   /// wait in the log, its requests unread); from this bound on it loses presence updates.
   static let waitingBytesMax = 1024 * 1024
   /// The unread bytes at which a client is disconnected, since stanzas that are in no log (presence of rooms) still
-  /// accumulate, and the most that one event gathers. Its session can be resumed. So is a BOSH client that sends as much while the server does not read it.
+  /// accumulate, and the most that one event gathers. Its session can be resumed. So is a BOSH client that sends as much while the
+  /// server does not read it.
   static let unreadBytesMax = 4 * 1024 * 1024
   /// The unread bytes at which a BOSH client is disconnected before its login. Its largest request has 14 KiB.
   static let unreadBytesBeforeLoginMax = 32 * 1024
@@ -222,8 +223,8 @@ enum DoorLimits {
   /// The contacts whose last items are looked up at once, so that a roster of thousands leaves the store's readers to
   /// others in between.
   static let lastItemsContacts = 64
-  /// Items of a roster or block list that is written, or of a roster's changes, and presences, for which the user is charged as for one stanza, as for rows of the store:
-  /// they take some 40 us of an event loop. The same roster is written once, however many clients get it. A user has two of the
+  /// Items of a roster or block list that is written, or of a roster's changes, and presences that are probed for, for which the user
+  /// is charged as for one stanza, as for rows of the store: they take some 40 us of an event loop. The same roster is written once, however many clients get it. A user has two of the
   /// most items at once and one more in 2.5 seconds, and is not read meanwhile.
   static let rosterItemsPerStanza = 20
   /// The roster pushes of one change of a contact group that a client is sent before it has to take them.

@@ -6,12 +6,13 @@ names that are used against others in `Tests/Plays`.
 import collections
 import contextlib
 import random
+import re
 import struct
 import threading
 import urllib.parse
 
 from lib.files import PIECE, ask, upload
-from lib.harness import expect, until
+from lib.harness import PATIENCE, expect, until
 from lib.internet import Internet
 from lib.partners import DIRECT, XMPP
 from lib.scrape import Growth, Scrape
@@ -84,6 +85,35 @@ def floods(checks, scene):
                         break
             expect((status, answer.get("code")) == (429, "messages-too-fast"), f"{status} {answer}")
             scene.prove()
+
+
+def answers(checks, scene):
+    """One read of the socket has a hundred requests whose answers have two megabytes each, from an account that may send anything."""
+    server, count = scene.server, 100
+    client = scene.client("othello", "reader")
+    with held([client]), checks.check("attacks: a hundred requests for a large roster in one piece are answered in order, as they are read"):
+        groups = "".join(f"<group>{number:02}{'&amp;' * 198}</group>" for number in range(32))
+        for number in range(60):
+            item = f"<item jid='c{number}@elsewhere.example'>{groups}</item>"
+            expect(client.ask(f"<query xmlns='jabber:iq:roster'>{item}</query>").get("type") == "result", f"contact {number} is refused")
+        before, numbers, rest = server.memory, [], b""
+        client.send("".join(f"<iq type='get' id='large{number}'><query xmlns='jabber:iq:roster'/></iq>" for number in range(count)))
+        scene.prove()
+        taken = server.memory - before
+        expect(taken < BOUND // 2, f"{taken // MIB} MiB for answers that nobody reads")
+        client.socket.settimeout(PATIENCE)
+        while len(numbers) < count:
+            piece = client.socket.recv(1 << 20)
+            expect(piece, f"the stream ends behind {len(numbers)} answers")
+            rest += piece
+            end = 0
+            for match in re.finditer(rb" id='large(\d+)'", rest):
+                numbers.append(int(match[1]))
+                end = match.end()
+            # The next id may be cut.
+            rest = rest[max(end, len(rest) - 32):]
+        expect(numbers == list(range(count)), f"{numbers}")
+        scene.prove()
 
 
 def upgrade(path, subprotocol):
@@ -208,7 +238,7 @@ def deaf(checks, scene):
         expect(server.peak < MEMORY // 2, f"{server.peak // MIB} MiB")
 
 
-ATTACKS = [downloads, floods, before_login, rooms, deaf]
+ATTACKS = [downloads, floods, answers, before_login, rooms, deaf]
 
 
 def run(checks):

@@ -248,6 +248,14 @@ import Testing
     #expect(size.replacing(accepted, by: nil) == none)
   }
 
+  /// A character counts as many bytes as it has where it is written.
+  @Test func charactersCountAsTheyAreWritten() {
+    let contact = Contact(
+      owner: UserID(1), address: BareJID(parsing: "a@b.example")!, peer: nil, name: "&<'", groups: ["&&", "é"],
+      subscription: .from, version: .zero)
+    #expect(contact.rosterBytes == 11 + (5 + 4 + 6) + (10 + 15) + (2 + 15))
+  }
+
   /// The roster is read for its size once: nothing that is written past the rules is noticed afterwards.
   @Test func aChangeDoesNotReadTheRoster() async throws {
     let stage = try Stage()

@@ -433,6 +433,7 @@ final class XMPPSession {
     posts.begin()
     then()
     posts.ran()
+    runWaiting()
     flush()
     continueLookups()
     progressed()
@@ -486,7 +487,7 @@ final class XMPPSession {
   /// Runs the work behind posts whose turn has come, as long as the client takes the answers: hundreds may have waited for one
   /// post. What then still waits goes on with `resumeReading`, and at once if there is no connection.
   func runWaiting() {
-    guard !isEnded, !isRunningWaiting else { return }
+    guard !isEnded, !isRunningWaiting, !posts.isRunning else { return }
     isRunningWaiting = true
     while posts.isNextDue, outlet?.takesMore() != false {
       let next = posts.next()

@@ -177,6 +177,7 @@ final class XMPPConnection: SessionOutlet {
     countMemory()
     guard isWritable else { return }
     session?.resumeReading()
+    flush()
     guard isWritable else { return }
     pauses.remove(.output)
     goOn()

@@ -295,7 +295,7 @@ enum Inbound {
       guard let to = turn.to?.bare, to != session.jid.bare,
         let shown = session.parley.hub.sessions(of: to, seenBy: session.jid.jid)
       else { return }
-      let bytes = shown.reduce(0) { $0 + ($1.presence?.extras.count ?? 0) }
+      let bytes = shown.reduce(0) { $0 + ($1.presence?.extras?.count ?? 0) }
       session.charge(items: shown.count, bytes: bytes)
       for onlineSession in shown {
         if let presence = onlineSession.presence { Outbound.presence(presence, to: session) }

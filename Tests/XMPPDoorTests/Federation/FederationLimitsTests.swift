@@ -789,6 +789,50 @@ import XMPP
     network.group.shutdownGracefully { _ in }
   }
 
+  private final class Answering: RemoteConnection {
+    var count = 0
+    override func received(_ event: consuming ReaderEvent) {
+      guard case .element = event else { return }
+      count += 1
+      append { $0.raw(ByteBuffer(repeating: 0x20, count: DoorLimits.gatheredBytesMax + 1)) }
+    }
+  }
+
+  /// However many stanzas one read holds, a large answer is sent before the next one is written, and the peer has to take it.
+  @Test func oneLargeAnswerIsWrittenAtATime() throws {
+    let network = try ServerNetwork()
+    let loop = EmbeddedEventLoop()
+    let channel = EmbeddedChannel(loop: loop)
+    let connection = Answering(
+      door: network.door, loopContext: LoopContext(loop: loop, Metrics()), peer: "test", contentNamespace: NS.server,
+      unreadBytesMax: 1 << 20)
+    try channel.pipeline.syncOperations.addHandler(connection)
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5269)).wait()
+    func writes() throws -> Int {
+      var count = 0
+      while try channel.readOutbound(as: ByteBuffer.self) != nil { count += 1 }
+      return count
+    }
+    try channel.writeInbound(ByteBuffer(string: RawServer.header() + String(repeating: "<message/>", count: 4)))
+    #expect(connection.count == 1)
+    #expect(try writes() == 1)
+    loop.advanceTime(by: DoorLimits.fanOutPause)
+    #expect(connection.count == 2)
+    #expect(try writes() == 1)
+    channel.isWritable = false
+    loop.advanceTime(by: DoorLimits.fanOutPause)
+    #expect(connection.count == 2)
+    channel.isWritable = true
+    channel.pipeline.fireChannelWritabilityChanged()
+    #expect(connection.count == 3)
+    #expect(try writes() == 1)
+    // What is left is not processed when the connection has ended.
+    _ = try? channel.finish()
+    loop.advanceTime(by: DoorLimits.fanOutPause)
+    #expect(connection.count == 3)
+    network.group.shutdownGracefully { _ in }
+  }
+
   /// Whoever takes the certificate out of a stream does not take the domain's place.
   @Test func aCertificateIsRememberedForThirtyDays() {
     var options = FederationOptions()
