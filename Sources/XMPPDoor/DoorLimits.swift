@@ -224,8 +224,8 @@ enum DoorLimits {
   /// others in between.
   static let lastItemsContacts = 64
   /// Items of a roster or block list that is written, or of a roster's changes, and presences that are probed for, for which the user
-  /// is charged as for one stanza, as for rows of the store: they take some 40 us of an event loop. The same roster is written once, however many clients get it. A user has two of the
-  /// most items at once and one more in 2.5 seconds, and is not read meanwhile.
+  /// is charged as for one stanza, as for rows of the store: they take some 40 us of an event loop. The same roster is written once,
+  /// however many clients get it. A user has two of the most items at once and one more in 2.5 seconds, and is not read meanwhile.
   static let rosterItemsPerStanza = 20
   /// The roster pushes of one change of a contact group that a client is sent before it has to take them.
   static let rosterPushesAtOnce = 64
