@@ -63,7 +63,7 @@ extension XMPPSession {
 
   /// Continues when the client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
-    runWaiting()
+    resumeWaiting()
     tellUnarchived()
     continueLookups()
     while !paced.isEmpty, !isBehind, outlet?.takesMore() != false { paced.removeFirst()() }

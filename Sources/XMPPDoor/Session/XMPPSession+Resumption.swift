@@ -95,7 +95,7 @@ extension XMPPSession {
     old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
     confirmed(last)
     enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none))
-    runWaiting()
+    resumeWaiting()
   }
 
   /// Reads the stanzas of a session from before a restart, now that its client is back, and removes the session from the

@@ -433,7 +433,7 @@ final class XMPPSession {
     posts.begin()
     then()
     posts.ran()
-    runWaiting()
+    resumeWaiting()
     flush()
     continueLookups()
     progressed()
@@ -486,7 +486,7 @@ final class XMPPSession {
 
   /// Runs the work behind posts whose turn has come, as long as the client takes the answers: hundreds may have waited for one
   /// post. What then still waits goes on with `resumeReading`, and at once if there is no connection.
-  func runWaiting() {
+  private func runWaiting() {
     guard !isEnded, !isRunningWaiting, !posts.isRunning else { return }
     isRunningWaiting = true
     while posts.isNextDue, outlet?.takesMore() != false {
@@ -497,6 +497,11 @@ final class XMPPSession {
     isRunningWaiting = false
     if posts.hasRoom, !posts.isWaitingFull, unsent.isEmpty { outlet?.unpause(.posts) }
     progressed()
+  }
+
+  /// Goes on with work that is due and has waited for the client to take earlier answers.
+  func resumeWaiting() {
+    if posts.isNextDue { runWaiting() }
   }
 
   private func attended(_ result: Result<Receipt, Problem>) {
@@ -733,7 +738,7 @@ final class XMPPSession {
 
   func connectionLost() {
     outlet = nil
-    runWaiting()
+    resumeWaiting()
     guard !isEnded, !isClosing, successor == nil else { return }
     if nonce != nil, management.id != nil { suspend() } else { end() }
   }
@@ -754,7 +759,7 @@ final class XMPPSession {
     // Its connection is gone soon: the loop ends the session if it is not done in time, and at a stop.
     loopContext.add(suspended: self)
     continueLookups()
-    runWaiting()
+    resumeWaiting()
   }
 
   /// Drops the session silently, since it continues in the next process.
