@@ -17,6 +17,9 @@ enum AppLimits {
   // WebSocket sessions.
   /// The time in which `hello` must come; then close code 4401.
   static let helloTime: TimeAmount = .seconds(10)
+  /// The frames of a client that has not said `hello`, such as pings and commands that there are not, for which nobody is charged;
+  /// a further one closes with 4401. A client sends one, or tries other forms of it.
+  static let framesBeforeHelloMax = 16
   /// The interval of the server's pings, so that proxies keep the connection.
   static let pingEvery: TimeAmount = .seconds(30)
   /// The time for which the session of a client that lost its connection is still shown: a change of networks, or

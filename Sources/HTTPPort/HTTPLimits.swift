@@ -106,6 +106,10 @@ enum HTTPLimits {
   /// The lines of the log about downloads that were cut off, in an interval; further ones are counted.
   static let cutLogInterval: Duration = .seconds(60)
   static let cutLinesMax = 20
+  /// The bytes that are read of a WebSocket at once: NIO decodes all frames of a read before others are served, 680 pings or 150
+  /// commands of the smallest size, which take one or two milliseconds. A record of TLS can add its 16 KiB. A longer message takes
+  /// several reads.
+  static let socketReadBytes = 4_096
   /// The time for a WebSocket's closing handshake when the port stops; then it is closed.
   static let farewell: TimeAmount = .seconds(1)
   /// The maximum size of the header fields of a request in bytes, and their number: enough for any proxy; 400 or 431

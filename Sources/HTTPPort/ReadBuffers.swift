@@ -8,12 +8,12 @@ public struct ReadBuffers: RecvByteBufferAllocator {
   private static let first = 64
   /// The bytes of the usual buffer. The allocator of glibc serves up to 1,032 bytes from a list of its own for each thread, several times as fast as more.
   private static let usual = 1_024
-  /// The most bytes of a buffer, for a sender of files.
-  private static let most = 65_536
 
+  private let most: Int
   private var size = ReadBuffers.first
 
-  public init() {}
+  /// - Parameter most: The most bytes of a buffer. The default is for a sender of files.
+  public init(most: Int = 65_536) { self.most = most }
 
   public func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: size) }
 
@@ -21,7 +21,7 @@ public struct ReadBuffers: RecvByteBufferAllocator {
   /// grow makes NIO allocate a buffer instead of using the first again.
   public mutating func record(actualReadBytes: Int) -> Bool {
     if actualReadBytes >= size {
-      size = min(max(size * 4, Self.usual), Self.most)
+      size = min(max(size * 4, Self.usual), most)
     } else if size < Self.usual || actualReadBytes < size / 4 {
       size = Self.usual
     }

@@ -202,6 +202,7 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
       },
       upgradePipelineHandler: { [isSecure, proxies, memory, onLogin] channel, head in
         channel.eventLoop.makeCompletedFuture {
+          try channel.syncOptions?.setOption(.recvAllocator, value: ReadBuffers(most: HTTPLimits.socketReadBytes))
           let peer = HTTPPeer(head, channel.remoteAddress, isSecure: isSecure, proxies)
           let unfinished = UnfinishedFrames(
             bytesMax: socket.bytesMaxBeforeLogin, memory: memory, peer: peer.address)

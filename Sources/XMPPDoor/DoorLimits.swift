@@ -12,6 +12,18 @@ enum DoorLimits {
   /// others keep it busy for longer: long enough that the other work of the moment does not take up all of it, and a
   /// tenth of the time of a slice. So long it also does nothing for a client that has made it write much (`gatheredBytesMax`).
   static let fanOutPause: TimeAmount = .microseconds(50)
+  /// The elements that are handled at once of what was read of one stream; the rest follows when the loop has looked at its other
+  /// sockets, for which it has `fanOutPause`. The smallest element takes 3 us and a stanza some 10 us, so that others wait for one
+  /// to three milliseconds, where one read of 64 KiB has 10,000 elements and would take thirty.
+  static let elementsAtOnce = 256
+  /// The elements, and the pings of a WebSocket, that a client sends until it has bound a resource or resumed a session: nobody is
+  /// charged for them. More end the stream with `policy-violation`. Seven logins (`XMPPLimits.authenticationAttemptsMax`) have 21,
+  /// ten attempts to bind have 10, and ten names tried for a new account have 20; a client that pipelines has four.
+  static let elementsBeforeSessionMax = 64
+  /// The requests for acknowledgement (XEP-0198) that a peer was sent and may still answer without being charged: as many as may
+  /// be written before it has answered the first (`waitingTurnsMax`). At the bound a further answer that acknowledges nothing new
+  /// counts as a stanza.
+  static let freeAnswersMax = waitingTurnsMax
   /// The time from our closing tag to the client's; then the connection is closed.
   static let closing: TimeAmount = .seconds(5)
   /// The time for which a session goes on after its client has closed the stream, until what the client has sent is done; then

@@ -365,6 +365,36 @@ import Testing
     }
   }
 
+  /// Nobody is charged for what comes before `hello`, so there is little of it.
+  @Test func aStrangerHasFewFrames() async throws {
+    let scene = try await Scene()
+    let unknown = Array(#"{"id":"1","type":"no.such"}"#.utf8)
+    try await scene.loop.executeInContext { [door = scene.door, loop = scene.loop, reading = scene.reading] in
+      let session = AppSession(door: door, channel: Line(loop, reading), address: "192.0.2.1")
+      func isClosed() -> Bool { if case .closed = session.state { true } else { false } }
+      for _ in 1..<AppLimits.framesBeforeHelloMax { unknown.withUnsafeBytes { session.take($0) } }
+      session.takeControl(0)
+      #expect(!isClosed())
+      unknown.withUnsafeBytes { session.take($0) }
+      #expect(isClosed())
+    }
+  }
+
+  /// Commands that no other rate counts, those that fail and control frames count as stanzas.
+  @Test func whatIsNoMessageIsCharged() async throws {
+    let scene = try await Scene()
+    let session = try await scene.connect(try await scene.logIn())
+    let commands = ["no.such", "ping", "typing", "hello"].map { Array(#"{"id":"1","type":"\#($0)"}"#.utf8) }
+    try await scene.loop.executeInContext {
+      for command in commands { command.withUnsafeBytes { session.value.take($0) } }
+      session.value.takeControl(0)
+    }
+    let budget = scene.parley.sending.budget(of: scene.juliet, from: nil, now: scene.clock.now)
+    let burst = Limits.sendingStanzasPerSecond * Limits.sendingStanzasBurstSeconds
+    #expect(budget.charge(stanzas: burst - commands.count - 1, bytes: 0, now: scene.clock.now) == nil)
+    #expect(budget.charge(stanzas: 1, bytes: 0, now: scene.clock.now) != nil)
+  }
+
   /// The last writes of a session may fill its channel when the session has ended already: nothing would release what it counts.
   @Test func aClosedSessionHoldsNothing() async throws {
     let scene = try await Scene()

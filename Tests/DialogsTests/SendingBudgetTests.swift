@@ -242,13 +242,16 @@ import Testing
     #expect(first === budgets.budget(of: .domain("mantua.example"), now: time(0)))
     #expect(first !== budgets.budget(of: .domain("padua.example"), now: time(0)))
     #expect(first !== budgets.budget(of: .component("mantua.example"), now: time(0)))
+    // So do those of a network that are not verified, which are not listed.
     let stranger = budgets.budget(of: .peer("192.0.2.1"), now: time(0))
-    #expect(stranger !== budgets.budget(of: .peer("192.0.2.1"), now: time(0)))
+    #expect(stranger === budgets.budget(of: .peer("192.0.2.1"), now: time(0)))
+    #expect(stranger !== budgets.budget(of: .peer("192.0.2.2"), now: time(0)))
     for budget in [first, stranger] {
       #expect(budget.charge(stanzas: 4_000, bytes: 4_194_304, now: time(0)) == nil)
       #expect(budget.charge(stanzas: 400, bytes: 0, now: time(0)) == .milliseconds(200))
       #expect(budget.charge(stanzas: 0, bytes: 1_048_576, now: time(0)) == .seconds(1))
     }
+    #expect(budgets.bound(now: time(0)).map(\.account) == [.domain("mantua.example")])
     let component = budgets.budget(of: .component("irc.localhost"), now: time(0))
     #expect(component.charge(stanzas: 4_000, bytes: 67_108_864, now: time(0)) == nil)
     #expect(component.charge(stanzas: 0, bytes: 4_194_304, now: time(0)) == .milliseconds(500))

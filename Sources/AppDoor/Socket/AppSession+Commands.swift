@@ -15,6 +15,7 @@ extension AppSession {
 
   private func handle(_ frame: CommandFrame) {
     guard let command = CommandName(rawValue: frame.type) else {
+      charge(stanzas: 1, bytes: 0)
       return refuse(
         frame.id,
         Problem(.malformed, "command-unknown", "There is no command \"\(frame.type.prefix(64))\".", field: "type"))
@@ -30,6 +31,8 @@ extension AppSession {
       case (.open(let session), let command): try carryOut(command, frame, session)
       }
     } catch {
+      // `AppLimits.refusalsMax` bounds those that are too fast.
+      if error.kind != .tooFast { charge(stanzas: 1, bytes: 0) }
       refuse(frame.id, error)
     }
   }
@@ -37,7 +40,9 @@ extension AppSession {
   private func carryOut(_ command: CommandName, _ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
     switch command {
     case .hello: throw Problem(.conflict, "hello-twice", "This session has said hello already.")
-    case .ping: accept(frame.id)
+    case .ping:
+      charge(stanzas: 1, bytes: 0)
+      accept(frame.id)
     case .ack: try acknowledge(frame, session)
     case .typing: try typing(frame, session)
     case .presence: try presence(frame, session)
@@ -207,6 +212,9 @@ extension AppSession {
           me.value.confirm(session)
         }
       }
+    } else {
+      // One that acknowledges something is free: others cause as many as they write.
+      charge(stanzas: 1, bytes: 0)
     }
     accept(frame.id)
   }

@@ -46,6 +46,8 @@ final class AppSession {
   private var helloTimer: Scheduled<Void>?
   private var lagTimer: Scheduled<Void>?
   private var refusals = 0
+  /// The frames that came before `hello`.
+  private var framesBeforeHello = 0
   /// The memory of the output that the client does not read.
   private var unread: MemoryBound.Holder?
   /// Whether the client ended the session by itself.
@@ -218,6 +220,20 @@ final class AppSession {
     channel.setReading(!mustStop)
   }
 
+  /// Counts a frame of a client that has not said hello. Returns whether it is one too many; the session is then closed.
+  private func isOneTooMany() -> Bool {
+    guard case .fresh = state else { return false }
+    framesBeforeHello += 1
+    guard framesBeforeHello > AppLimits.framesBeforeHelloMax else { return false }
+    close(.unauthenticated, Problem(.unauthenticated, "hello-first", "Say hello first."))
+    return true
+  }
+
+  /// Takes a ping or pong. It counts as a stanza: it has few bytes, or none.
+  func takeControl(_ bytes: Int) {
+    if !isOneTooMany() { charge(stanzas: 1, bytes: bytes) }
+  }
+
   /// Charges what the user has sent, and reads no more for a while if that is too much.
   func charge(stanzas: Int, bytes: Int) {
     guard let open, let time = open.sending.charge(stanzas: stanzas, bytes: bytes, now: parley.clock.now), !isHeldBack
@@ -237,6 +253,7 @@ final class AppSession {
   /// Processes a text of the client, which is not kept.
   func take(_ text: UnsafeRawBufferPointer) {
     if case .closed = state { return }
+    if isOneTooMany() { return }
     charge(stanzas: 0, bytes: text.count)
     let frame: CommandFrame
     do throws(JSONError) {

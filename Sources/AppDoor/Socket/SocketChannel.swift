@@ -72,7 +72,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     switch frame.opcode {
     case .text: frame.withUnmaskedBytes { session?.take($0) }
     case .ping:
-      session?.charge(stanzas: 1, bytes: frame.data.readableBytes)
+      session?.takeControl(frame.data.readableBytes)
       if !isClosing { send(.pong, frame.unmaskedData) }
     case .connectionClose:
       // Answered with the same code (RFC 6455 5.5.1).
@@ -86,7 +86,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
       session?.isForGood = code.getInteger(at: code.readerIndex, as: UInt16.self) == 1000
       end()
       context.close(promise: nil)
-    case .pong: session?.charge(stanzas: 1, bytes: frame.data.readableBytes)
+    case .pong: session?.takeControl(frame.data.readableBytes)
     default:
       session?.close(.badFrame, Problem(.malformed, "frame-malformed", "Frames are text messages."))
     }

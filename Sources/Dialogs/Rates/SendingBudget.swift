@@ -60,7 +60,7 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   case component(String)
   /// A large room with all who post to it.
   case room(BareJID)
-  /// A peer that has not proved yet who it is, by its network address.
+  /// The peers of one network that have not proved yet who they are; one such peer where networks are not told apart.
   case peer(String)
 
   public var description: String {
@@ -213,6 +213,9 @@ final class DeliveryCharge: Sendable {
 ///   least that often, and a connection that is read is not silent.
 /// - A request for acknowledgement is not overdue while its answer may stand behind stanzas that have not been read
 ///   yet (`mayHoldInput`).
+///
+/// Whatever else a client or server sends counts as a stanza as well: other elements of a stream, control frames of a WebSocket,
+/// commands of the app protocol that are no messages. Acknowledgements that the protocols need are free.
 ///
 /// The answers of a user's client to requests of others count no stanzas, as others could use up the budget otherwise;
 /// their bytes do.
@@ -477,8 +480,10 @@ public final class SendingBudget: Sendable {
     return mayOwn || zone?.mayHoldInput(now: now) == true
   }
 
-  /// Returns the bound that the account has reached in the last minute; `nil` if it has reached none.
+  /// Returns the bound that the account has reached in the last minute; `nil` if it has reached none. Peers who have not proved who
+  /// they are would crowd the others out of the list.
   func reached(now: Timestamp) -> BoundAccount? {
+    if case .peer = account { return nil }
     guard let (bound, at) = state.withLock({ $0.reached }), now < at + Limits.sendingListed else { return nil }
     return BoundAccount(account: account, bound: bound, at: at)
   }
@@ -541,10 +546,9 @@ public final class SendingBudgets: Sendable {
     SendingBudget(account, account.rates(policy), isUnlimited: true, reports, now: now)
   }
 
-  /// Returns the budget of an account, the same one for everybody who asks; a peer's is new, as it may be anybody.
+  /// Returns the budget of an account, the same one for everybody who asks.
   public func budget(of account: SendingAccount, now: Timestamp) -> SendingBudget {
     if policy.unlimited.contains(account) { return unlimited(account, now: now) }
-    if case .peer = account { return SendingBudget(account, account.rates(policy), reports, now: now) }
     return state.withLock { self.budget(of: account, in: &$0, now: now) }
   }
 

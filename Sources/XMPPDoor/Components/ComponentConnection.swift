@@ -54,7 +54,9 @@ final class ComponentConnection: RemoteConnection {
   override func received(_ event: consuming ReaderEvent) {
     switch event {
     case .opened(let header): perform(machine.opened(header, id: DoorContext.randomID()))
-    case .element(let element): perform(machine.received(element))
+    case .element(let element):
+      countElement()
+      perform(machine.received(element))
     case .closed: perform(machine.closed())
     case .whitespace: break
     case .violation(let violation): perform(machine.violated(violation, id: DoorContext.randomID()))
@@ -67,11 +69,9 @@ final class ComponentConnection: RemoteConnection {
     case .open(let response): write { response.write(framing: .document, into: &$0) }
     case .attach(let domain): attach(domain)
     case .stanza(let stanza):
-      countStanza()
       guard let link else { return }
       ComponentInbound.received(stanza, from: link)
     case .unaddressed(let stanza):
-      countStanza()
       guard stanza.mayBeAnswered, let domain = machine.domain else { return }
       let error = StanzaError(.badRequest, "a stanza of a component needs 'from' and 'to'")
       door.log(error, of: stanza, ["from": domain])

@@ -93,6 +93,7 @@ extension ServerConnection: FederationStream {
   func request() {
     guard !isClosing else { return }
     append { StreamManagement.writeRequest(into: &$0) }
+    freeManagement.asked()
     askedAt = askedAt ?? .now()
   }
 

@@ -31,7 +31,7 @@ final class ServerConnection: RemoteConnection {
   /// The address of a server that has opened the connection, which is not that of the connection behind a proxy.
   let client: SocketAddress?
   /// The network of the other server, by which its judgements take turns; `nil` if networks are not told apart.
-  var network: String?
+  let network: String?
   /// The pair that this server has opened the stream for, or the question's.
   let asked: DirectedPair?
   /// One of the two is there.
@@ -62,6 +62,7 @@ final class ServerConnection: RemoteConnection {
 
   // The state of the stream as links see it.
   var management = ResumptionMachine<Bool>(itemsMax: FederationStreamLimits.unacknowledgedMax)
+  var freeManagement = FreeManagement()
   var arrivals: [(number: UInt64, isDone: Bool)] = []
   var isPausedByOwner = false
   var isClosing = false
@@ -74,12 +75,13 @@ final class ServerConnection: RemoteConnection {
 
   init(
     _ streams: ServerStreams, loopContext: LoopContext, _ purpose: Purpose, target: ServerTarget? = nil, peer: String,
-    client: SocketAddress? = nil
+    network: String? = nil, client: SocketAddress? = nil
   ) {
     self.streams = streams
     self.purpose = purpose
     self.target = target
     self.client = client
+    self.network = network
     since = streams.door.parley.clock.now
     readAt = loopContext.loop.now
     switch purpose {
@@ -97,7 +99,7 @@ final class ServerConnection: RemoteConnection {
       initiating = InitiatingMachine(policy: streams.policy, question: request)
     }
     super.init(
-      door: streams.door, loopContext: loopContext, peer: peer, contentNamespace: NS.server,
+      door: streams.door, loopContext: loopContext, peer: peer, network: network, contentNamespace: NS.server,
       unreadBytesMax: FederationLimits.unreadBytesMax)
   }
 
@@ -166,12 +168,25 @@ final class ServerConnection: RemoteConnection {
     switch event {
     case .opened(let header):
       perform(receiving?.opened(header, id: DoorContext.randomID()) ?? initiating?.opened(header) ?? .nothing)
-    case .element(let element): perform(receiving?.received(element) ?? initiating?.received(element) ?? .nothing)
+    case .element(let element):
+      let output = receiving?.received(element) ?? initiating?.received(element) ?? .nothing
+      count(output)
+      perform(output)
     case .closed: perform(receiving?.closed() ?? initiating?.closed() ?? .nothing)
     case .whitespace: break
     case .violation(let violation):
       perform(receiving?.violated(violation, id: DoorContext.randomID()) ?? initiating?.violated(violation) ?? .nothing)
     }
+  }
+
+  /// Counts an element, unless it is free.
+  private func count(_ output: ServerStreamOutput) {
+    switch output {
+    case .stanza, .dropped: freeManagement.stanzaCame()
+    case .management(let element) where freeManagement.takes(element, of: management.outbound): return
+    default: break
+    }
+    countElement()
   }
 
   override func fail(_ error: StreamError) { close(error) }
@@ -238,12 +253,9 @@ final class ServerConnection: RemoteConnection {
       answer(verdict)
       perform(initiating?.close() ?? .nothing)
     case .stanza(let stanza, let pair):
-      countStanza()
       arrived()
       if let owner { owner.received(stanza, of: domainPair(pair), on: self) }
-    case .dropped:
-      countStanza()
-      dropped()
+    case .dropped: dropped()
     case .management(let element): manage(element)
     case .refuse(let header, let error):
       refused(error.text ?? "\(error.condition.text)")

@@ -92,8 +92,7 @@ final class ServerListener: Sendable {
     let connection = ServerConnection(
       streams, loopContext: place.loopContext.value,
       .accepted(owner, isDirectTLS: directTLS) { [unverified] in unverified.release(id) },
-      peer: client?.description ?? address, client: client)
-    connection.network = boundsByNetwork ? address : nil
+      peer: client?.description ?? address, network: boundsByNetwork ? address : nil, client: client)
     opened.value = connection
     connection.memory = memory.enter(address) { channel.eventLoop.execute { opened.value?.giveMemoryUp() } }
     do {

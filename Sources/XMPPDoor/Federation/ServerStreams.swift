@@ -159,12 +159,11 @@ final class ServerStreams: FederationStreamOpener {
   private func start(_ purpose: ServerConnection.Purpose, over dialed: DialedConnection, on mounted: MountedLoop) {
     mounted.loop.execute { [self] in
       all.opened(dialed.channel)
+      let network = dialed.channel.remoteAddress.map { ClientAddress.network($0) } ?? dialed.target.name
       let connection = ServerConnection(
         self, loopContext: mounted.loopContext.value, purpose, target: dialed.target,
-        peer: dialed.channel.remoteAddress?.description ?? dialed.target.name)
+        peer: dialed.channel.remoteAddress?.description ?? dialed.target.name, network: network)
       let (opened, loop) = (NIOLoopBound(connection, eventLoop: mounted.loop), mounted.loop)
-      let network = dialed.channel.remoteAddress.map { ClientAddress.network($0) } ?? dialed.target.name
-      connection.network = network
       connection.memory = memory.enter(network) { loop.execute { opened.value.giveMemoryUp() } }
       do {
         let options = dialed.channel.syncOptions

@@ -221,7 +221,7 @@ extension XMPPSession {
 
   func askForSign() {
     if management.isEnabled {
-      outlet?.write { StreamManagement.writeRequest(into: &$0) }
+      requestAcknowledgement()
     } else {
       let id = DoorContext.randomID()
       if let kind = confirmation.begin(id) { askToConfirm(id, kind) }

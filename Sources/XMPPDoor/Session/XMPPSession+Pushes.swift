@@ -30,7 +30,7 @@ extension XMPPSession {
       }
     } else {
       deafSince = now
-      outlet.write { StreamManagement.writeRequest(into: &$0) }
+      requestAcknowledgement()
       outlet.flush()
     }
   }

@@ -32,11 +32,16 @@ extension XMPPSession {
       confirmed(last)
       if !isUnread, !owesHalf { resumeReading() }
       // A client that acknowledges only on request would otherwise wait for stanzas that wait for it.
-      if !cursor.isCaughtUp, management.requestIsDue() {
-        outlet?.write { StreamManagement.writeRequest(into: &$0) }
-      }
+      if !cursor.isCaughtUp, management.requestIsDue() { requestAcknowledgement() }
     }
     return nil
+  }
+
+  /// Writes a request for acknowledgement (XEP-0198 4), whose answer the client is not charged for.
+  func requestAcknowledgement() {
+    guard let outlet else { return }
+    freeManagement.asked()
+    outlet.write { StreamManagement.writeRequest(into: &$0) }
   }
 
   /// Enables stream management: stanzas are counted from here on.

@@ -85,6 +85,8 @@ final class XMPPSession {
     of: party, from: handle.peer, now: parley.clock.now)
   /// The requests of others that the client was sent and has not answered.
   private var unanswered = 0
+  /// The acknowledgements and requests for them that the client is not charged for.
+  var freeManagement = FreeManagement()
 
   init(door: DoorContext, loopContext: LoopContext, party: Party, jid: FullJID, peer: String? = nil) {
     self.door = door
@@ -703,7 +705,7 @@ final class XMPPSession {
 
   func flush() {
     guard let outlet else { return }
-    if management.requestIsDue() { outlet.write { StreamManagement.writeRequest(into: &$0) } }
+    if management.requestIsDue() { requestAcknowledgement() }
     outlet.flush()
   }
 

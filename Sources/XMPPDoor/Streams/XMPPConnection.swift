@@ -74,6 +74,10 @@ final class XMPPConnection: SessionOutlet {
   private var isProcessing = false
   /// The bytes that came and are not charged to the user yet.
   private var uncharged = 0
+  /// The elements and frames that came before there was a session.
+  private var beforeSession = 0
+  /// The events of the reader that were handled since others were last served.
+  private var handledAtOnce = 0
   private var restart = Restart.no
   var isOver = false
   /// The state of registration before authentication (`Registration.swift`).
@@ -199,6 +203,7 @@ final class XMPPConnection: SessionOutlet {
 
   /// Returns whether more may be read now; if not, `StreamTransport.read` is called later.
   func mayRead() -> Bool {
+    handledAtOnce = 0
     if pauses.isEmpty { return true }
     wantsRead = true
     return false
@@ -231,6 +236,7 @@ final class XMPPConnection: SessionOutlet {
   func receivedControl(_ bytes: Int) {
     noteLife()
     uncharged += bytes
+    if session == nil, isOneTooMany() { return }
     charge(stanzas: 1)
   }
 
@@ -326,6 +332,28 @@ final class XMPPConnection: SessionOutlet {
     }
     charge(stanzas: 0)
     if isOver || machine.phase == .closed { bytes.clear() }
+  }
+
+  /// Counts an element or a frame of a client that has no session yet, for which nobody is charged. Returns whether it is one
+  /// too many; the stream has then ended.
+  private func isOneTooMany() -> Bool {
+    beforeSession += 1
+    guard beforeSession > DoorLimits.elementsBeforeSessionMax else { return false }
+    fail(StreamError(.policyViolation, "too many elements before a resource is bound"))
+    return true
+  }
+
+  /// Charges the user for an element, whatever it is, as for a stanza, unless it is free.
+  private func charge(for output: StreamOutput) {
+    guard let session else { return }
+    switch output {
+    case .stanza(let stanza):
+      session.freeManagement.stanzaCame()
+      charge(stanzas: session.answersRequest(stanza) ? 0 : 1)
+    case .management(let element):
+      if !session.freeManagement.takes(element, of: session.management.outbound) { charge(stanzas: 1) }
+    default: charge(stanzas: 1)
+    }
   }
 
   /// Charges what was read to the user, and reads no more while the user has sent as much as one may.
@@ -461,13 +489,21 @@ final class XMPPConnection: SessionOutlet {
     switch event {
     case .opened(let header): perform(machine.opened(header, id: DoorContext.randomID()))
     case .element(let element):
-      perform(machine.isProofDue ? proved(element) : machine.received(element))
+      if session == nil, isOneTooMany() { break }
+      let output = machine.isProofDue ? proved(element) : machine.received(element)
+      charge(for: output)
+      perform(output)
     case .closed: perform(machine.closed())
     case .whitespace: break
     case .violation(let violation):
       perform(machine.violated(violation, id: DoorContext.randomID()))
     }
     sendMuch()
+    handledAtOnce += 1
+    if handledAtOnce >= DoorLimits.elementsAtOnce {
+      handledAtOnce = 0
+      waitForTurn()
+    }
     return restart == .no && pauses.isEmpty && !isOver && machine.phase != .closed ? .proceed : .stop
   }
 
@@ -549,7 +585,6 @@ final class XMPPConnection: SessionOutlet {
       write { StreamManagement.writeFailed(condition, into: &$0) }
     case .stanza(let stanza):
       metrics.stanzas.add(StanzaFlow(stanza.kind))
-      charge(stanzas: session?.answersRequest(stanza) == true ? 0 : 1)
       if let session { session.received(stanza) } else { register(stanza) }
     case .element(let element):
       guard let session, door.table.received(element, session) else { return perform(machine.notUnderstood(element)) }

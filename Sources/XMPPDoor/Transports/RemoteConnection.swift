@@ -52,6 +52,8 @@ class RemoteConnection: ChannelInboundHandler {
   private var isSending = false
   /// Whether the connection is about to be closed, as its peer reads nothing: nothing more is gathered.
   private var isGivenUp = false
+  /// The events of the reader that were handled since the loop's other work was last done.
+  private var handledAtOnce = 0
   /// The memory of the output that the peer does not read.
   private var unread: MemoryBound.Holder?
   /// The memory of an unfinished stanza and of input that waits.
@@ -59,15 +61,19 @@ class RemoteConnection: ChannelInboundHandler {
   /// The time of the tick that has found the stanza unfinished, or since which the connection is read again.
   private var unfinishedSince: NIODeadline?
 
+  ///
+  /// - Parameter network: the network whose peers share a budget until they have proved who they are; `nil` if networks are not
+  ///   told apart, and the peer has one of its own.
   init(
-    door: DoorContext, loopContext: LoopContext, peer: String, contentNamespace: StaticString, unreadBytesMax: Int
+    door: DoorContext, loopContext: LoopContext, peer: String, network: String? = nil, contentNamespace: StaticString,
+    unreadBytesMax: Int
   ) {
     self.door = door
     self.loopContext = loopContext
     self.peer = peer
     self.contentNamespace = contentNamespace
     self.unreadBytesMax = unreadBytesMax
-    sending = door.parley.sending.budget(of: .peer(peer), now: door.parley.clock.now)
+    sending = door.parley.sending.budget(of: .peer(network ?? peer), now: door.parley.clock.now)
     limitsInUse = .unauthenticated
     reader = ElementReader(limits: .unauthenticated, contentNamespace: contentNamespace)
   }
@@ -172,6 +178,7 @@ class RemoteConnection: ChannelInboundHandler {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
+    handledAtOnce = 0
     flush()
     readOn()
     context.fireChannelReadComplete()
@@ -254,6 +261,11 @@ class RemoteConnection: ChannelInboundHandler {
       flush()
       waitForTurn()
     }
+    handledAtOnce += 1
+    if handledAtOnce >= DoorLimits.elementsAtOnce {
+      handledAtOnce = 0
+      waitForTurn()
+    }
     return isPaused || isOver || isClosed || isRestarting || isDropping || readerLimits != limitsInUse
       ? .stop : .proceed
   }
@@ -299,8 +311,8 @@ class RemoteConnection: ChannelInboundHandler {
     return now < since + DoorLimits.stanzaTime
   }
 
-  /// Counts a stanza of the peer.
-  final func countStanza() { charge(stanzas: 1) }
+  /// Counts an element of the peer, whatever it is, as a stanza.
+  final func countElement() { charge(stanzas: 1) }
 
   /// Charges what was read to the peer, and reads no more while the peer has sent as much as it may.
   private func charge(stanzas: Int) {
