@@ -208,6 +208,10 @@ def bad_sockets(base, juliet):
     ws = Socket(juliet, hello=False)
     ws.command("hello", {"token": "wrong"}, "token-invalid")
     ws.closed(4401)
+    ws = Socket(juliet, hello=False)
+    for _ in range(17):
+        ws.socket.send('{"id":"u","type":"no.such"}')
+    ws.closed(4401)
     for bad in ["{", "[]", '{"type":"ping"}', b"\x00"]:
         ws = Socket(juliet, hello=False)
         ws.socket.send(bad)

@@ -16,7 +16,7 @@ from lib.harness import PATIENCE, expect, until
 from lib.internet import Internet
 from lib.partners import DIRECT, XMPP
 from lib.scrape import Growth, Scrape
-from lib.wire import HEADER
+from lib.wire import HEADER, SM
 from lib.witnesses import FILES, HTTP, HTTPS, MEMORY, MIB, Scene, held, is_open
 
 # What the server makes of its open files, and the share of the memory that it gives to what is not logged in (docs/operations.md, "Size of the
@@ -114,6 +114,36 @@ def answers(checks, scene):
             rest = rest[max(end, len(rest) - 32):]
         expect(numbers == list(range(count)), f"{numbers}")
         scene.prove()
+
+
+def elements(checks, scene):
+    server, count = scene.server, 64
+    with checks.check("attacks: an account's elements that are no stanzas, and commands that there are not, take nothing from others"):
+        growth = Growth(server)
+        text = f"<r xmlns='{SM}'/><active xmlns='urn:xmpp:csi:0'/>".encode() * 20_000
+        with flood(scene.client("iago", "elements"), text):
+            growth.until("parley_sending_pauses_total", bound="stanzas")
+            scene.prove()
+        growth = Growth(server)
+        with scene.attacker.here():
+            app = scene.app("cassio").connect()
+        # Five seconds' stanzas, and what others make of the time that it takes.
+        for _ in range(1_500):
+            app.socket.send('{"id":"none","type":"no.such"}')
+        growth.until("parley_sending_pauses_total", bound="stanzas")
+        scene.prove()
+        app.socket.socket.shutdown(2)
+    with checks.check("attacks: a client sends few elements before it has logged in"):
+        with held([scene.dial(XMPP)]) as (connection,):
+            connection.sendall(HEADER.encode())
+            said = b""
+            while b"</stream:features>" not in said:
+                said += connection.recv(65_536)
+            connection.sendall(f"<enable xmlns='{SM}'/>".encode() * (count + 1))
+            said = b""
+            while data := connection.recv(65_536):
+                said += data
+            expect(said.count(b"<failed") == count and b"<policy-violation" in said, f"{said[-300:]}")
 
 
 def upgrade(path, subprotocol):
@@ -238,7 +268,7 @@ def deaf(checks, scene):
         expect(server.peak < MEMORY // 2, f"{server.peak // MIB} MiB")
 
 
-ATTACKS = [downloads, floods, answers, before_login, rooms, deaf]
+ATTACKS = [downloads, floods, answers, elements, before_login, rooms, deaf]
 
 
 def run(checks):

@@ -58,21 +58,24 @@ import XMPP
 
   @Test func acknowledgementsThatXMPPNeedsAreFree() {
     var (free, sent) = (FreeManagement(), AcknowledgementQueue<Bool>())
-    for _ in 0..<3 { #expect(sent.append(true, byteCount: 0)) }
-    #expect(!free.takes(.request, of: sent))
+    for _ in 0..<3 { #expect(sent.append(true, byteCount: 0) == true) }
+    #expect(free.takes(.request, of: sent) == false)
     for _ in 0..<2 { free.stanzaCame() }
-    #expect(free.takes(.request, of: sent) && !free.takes(.request, of: sent))
+    #expect(free.takes(.request, of: sent) == true)
+    #expect(free.takes(.request, of: sent) == false)
     // What is new is free, and what is not where it was asked for.
-    #expect(free.takes(.acknowledge(2), of: sent))
+    #expect(free.takes(.acknowledge(2), of: sent) == true)
     #expect(sent.acknowledge(through: 2) == .released(2))
-    #expect(!free.takes(.acknowledge(2), of: sent) && !free.takes(.acknowledge(1), of: sent))
+    #expect(free.takes(.acknowledge(2), of: sent) == false)
+    #expect(free.takes(.acknowledge(1), of: sent) == false)
     free.asked()
-    #expect(free.takes(.acknowledge(3), of: sent) && free.takes(.acknowledge(2), of: sent))
-    #expect(!free.takes(.acknowledge(2), of: sent))
+    #expect(free.takes(.acknowledge(3), of: sent) == true)
+    #expect(free.takes(.acknowledge(2), of: sent) == true)
+    #expect(free.takes(.acknowledge(2), of: sent) == false)
     for _ in 0...DoorLimits.freeAnswersMax { free.asked() }
     let taken = (0...DoorLimits.freeAnswersMax).filter { _ in free.takes(.acknowledge(2), of: sent) }
     #expect(taken.count == DoorLimits.freeAnswersMax)
-    #expect(!free.takes(.enable(resume: true, max: nil), of: sent))
+    #expect(free.takes(.enable(resume: true, max: nil), of: sent) == false)
   }
 
   @Test func aStrangerHasFewElements() async throws {
