@@ -131,7 +131,8 @@ import XMPP
         String(repeating: key, count: 10) + "<starttls xmlns='urn:ietf:params:xml:ns:xmpp-tls'/>", until: "<proceed")
       peers.append(peer)
     }
-    let (sending, now, burst) = (network.door.parley.sending, network.stage.clock.now, Limits.sendingDomainStanzas.burst)
+    let (sending, now) = (network.door.parley.sending, network.stage.clock.now)
+    let burst = Limits.sendingDomainStanzas.burst
     #expect(left(sending.budget(of: .peer("127.0.0.2"), now: now), now) == burst - 22)
     #expect(left(sending.budget(of: .peer("127.0.0.3"), now: now), now) == burst - 11)
     for peer in peers { try await peer.close() }
