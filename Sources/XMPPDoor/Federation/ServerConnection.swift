@@ -169,7 +169,7 @@ final class ServerConnection: RemoteConnection {
     case .opened(let header):
       perform(receiving?.opened(header, id: DoorContext.randomID()) ?? initiating?.opened(header) ?? .nothing)
     case .element(let element):
-      let output = receiving?.received(element) ?? initiating?.received(element) ?? .nothing
+      let output: ServerStreamOutput = receiving?.received(element) ?? initiating?.received(element) ?? .nothing
       count(output)
       perform(output)
     case .closed: perform(receiving?.closed() ?? initiating?.closed() ?? .nothing)
