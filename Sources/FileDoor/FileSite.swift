@@ -10,8 +10,15 @@ import NIOCore
 /// Files that have come from another server are read at the paths that they had there, too.
 package struct FileSite: Sendable {
   let parley: Parley
+  /// The look-ups of paths without a route, by address.
+  private let formerRate: RateLimiter<String>
 
-  package init(parley: Parley) { self.parley = parley }
+  package init(parley: Parley) {
+    self.parley = parley
+    formerRate = RateLimiter(
+      FileDoorLimits.formerRate, policy: "address", code: "requests-too-fast",
+      text: "Too many requests from your address. Wait a little.", metrics: parley.metrics)
+  }
 
   package var site: HTTPSite {
     let path = BlobLinks.path + "{id}/{name}"
@@ -139,6 +146,13 @@ package struct FileSite: Sendable {
 
   /// Answers at the path that a file had at another server; `nil` if no file came from there.
   private func former(_ request: Request, _ context: HTTPContext) async throws -> Response? {
+    do throws(Problem) {
+      try formerRate.take(context.peer(of: request).address, now: parley.clock.now)
+    } catch {
+      var headers = Self.crossOrigin
+      if let seconds = error.retryAfter { headers[.retryAfter] = "\(seconds)" }
+      throw HTTPRefusal(status: 429, code: error.code, detail: error.text, headers: headers)
+    }
     let file: OpenBlob?
     do throws(Problem) { file = try await UserFiles(parley).open(formerPath: request.uri.path) } catch {
       return try await answered { throw error }

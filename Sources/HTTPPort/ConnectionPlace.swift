@@ -21,12 +21,13 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   private let channel: any Channel
   /// Whether a trusted proxy has opened it, whose requests name their clients.
   private let isProxied: Bool
-  private var network: String
+  /// The network of the client whose request has come last.
+  private(set) var network: String
   private var id: ConnectionBound.ID?
   /// The number of admissions, of which only the last can give way.
   private var admissions = 0
   /// Whether the client is a logged-in user: that of a WebSocket, or of the request that is answered next.
-  private var isLoggedIn = false
+  private(set) var isLoggedIn = false
   /// Called when the response to the request of a logged-in user has ended.
   private var onEnd: (@Sendable () -> Void)?
   /// The number of complete requests without a complete response. It is -1 while the body of an answered one still comes.

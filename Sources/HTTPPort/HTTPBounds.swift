@@ -30,6 +30,8 @@ public struct HTTPBounds: Sendable {
   let all: OpenConnections
   /// The pace of new connections; nil for none.
   let pace: PacedConnections?
+  /// The pace of requests; nil for none.
+  let requests: PacedConnections?
   /// The downloads; nil where their number has no bound.
   let downloads: Downloads?
   /// The memory of bodies and messages; nil where it has no bound.
@@ -40,6 +42,7 @@ public struct HTTPBounds: Sendable {
     connections = ConnectionBound(max: .max)
     all = OpenConnections()
     pace = nil
+    requests = nil
     downloads = nil
     memory = nil
   }
@@ -51,11 +54,12 @@ public struct HTTPBounds: Sendable {
   ///   - all: The open connections of all ports. When they are at their bound, a newcomer needs the place of a connection
   ///     without a login.
   ///   - pace: The pace of new connections.
+  ///   - requests: The pace of requests.
   ///   - downloads: The downloads.
   ///   - memory: The memory of bodies and messages.
   public init(
-    withoutLogin: Int, isByNetwork: Bool, all: OpenConnections, pace: PacedConnections, downloads: Downloads,
-    memory: HTTPMemory, metrics: Metrics, logger: Logger
+    withoutLogin: Int, isByNetwork: Bool, all: OpenConnections, pace: PacedConnections, requests: PacedConnections,
+    downloads: Downloads, memory: HTTPMemory, metrics: Metrics, logger: Logger
   ) {
     let refusals = RefusalLog(logger)
     connections = ConnectionBound(
@@ -66,6 +70,7 @@ public struct HTTPBounds: Sendable {
     }
     self.all = all
     self.pace = pace
+    self.requests = requests
     self.downloads = downloads
     self.memory = memory
   }

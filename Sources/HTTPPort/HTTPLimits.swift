@@ -24,6 +24,22 @@ enum HTTPLimits {
   /// takes a seventh of a second of it at first, then a tenth of it.
   static let connectionsAtOnce = 300
   static let connectionsPerSecond = 200
+  /// The HTTP requests that one network may make at once at all ports together, and beyond them in a second; further ones wait for
+  /// their turn, and their connections are not read meanwhile. Those of logged-in users and of keys that are not refused for their
+  /// rates do not count once they are answered. 2,000 people behind one address begin the connections that they need within 30 s
+  /// (`connectionsPerSecond`), and may make five requests by each of them in that time; an attacker, whose requests cost a tenth of a
+  /// millisecond of a core, takes a fifth of a second of it at first, then a tenth of it. One that would wait longer than `idle` has its
+  /// connection closed.
+  static let requestsAtOnce = 2_000
+  static let requestsPerSecond = 1_000
+  /// The bytes that are kept of a connection while a request of it is not answered, or waits for its turn: two reads of a socket, as
+  /// reading pauses behind the first one and TLS may add a record that has come in part. Only a client that has closed its half sends
+  /// more, which is read to its end: its connection is closed. Those beyond `headerBytesMax`, which any connection may have sent of a
+  /// head, count in the memory of what is not logged in.
+  static let keptBytesMax = 131_072
+  /// The least bytes of a chunked body that are decoded at once, so that what looks like the end of the body at every byte costs
+  /// little; behind a shorter end the bytes may have 14 requests, which are decoded with it.
+  static let chunkedBytesLeast = 256
   /// The interval in which the log has one line of each network that waits.
   static let paceLog: Duration = .seconds(60)
   /// The bytes that TLS encrypts at once on all ports, and those that a record takes besides, at most. NIOSSL keeps a buffer of the

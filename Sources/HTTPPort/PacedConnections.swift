@@ -4,13 +4,15 @@ package import NIOCore
 public import ServerMetrics
 import Synchronization
 
-/// Connections that begin at the pace of their network (`NetworkPace`). Programs of this machine and trusted proxies, behind which
-/// there are many networks, have no pace.
+/// Connections, or requests, that begin at the pace of their network (`NetworkPace`). Programs of this machine and trusted proxies,
+/// behind which there are many networks, have no pace.
 public final class PacedConnections: Sendable {
-  /// The kind of connection that a pace counts, at all ports together.
+  /// What a pace counts, at all ports together.
   public enum Kind: Sendable {
     /// Connections over HTTP, with TLS or without.
     case http
+    /// Requests over HTTP.
+    case requests
     /// TLS handshakes at the other ports.
     case tls
   }
@@ -35,6 +37,7 @@ public final class PacedConnections: Sendable {
     let (perSecond, burst) =
       switch kind {
       case .http: (HTTPLimits.connectionsPerSecond, HTTPLimits.connectionsAtOnce)
+      case .requests: (HTTPLimits.requestsPerSecond, HTTPLimits.requestsAtOnce)
       case .tls: (HTTPLimits.handshakesPerSecond, HTTPLimits.handshakesAtOnce)
       }
     state = Mutex(
@@ -44,6 +47,37 @@ public final class PacedConnections: Sendable {
     self.metrics = metrics
     self.logger = logger
   }
+
+  /// Returns the network of a client; nil for one without a pace.
+  func network(_ address: SocketAddress?) -> String? {
+    guard isByNetwork, let address, !exempt.contains(address) else { return nil }
+    return ClientAddress.network(address)
+  }
+
+  /// Counts one more of a network, and returns the time for which it has to wait; zero for one that may begin at once.
+  func wait(_ network: String) -> Duration {
+    let (wait, unlogged) = state.withLock { state -> (Duration, Int?) in
+      let wait = state.pace.wait(network, now: .now)
+      return (wait, wait > .zero ? state.log.note(network, now: .now) : nil)
+    }
+    guard wait > .zero else { return wait }
+    let (delayed, what) =
+      switch kind {
+      case .http: (metrics.httpConnectionsDelayed, "HTTP connections")
+      case .requests: (metrics.httpRequestsDelayed, "HTTP requests")
+      case .tls: (metrics.tlsHandshakesDelayed, "TLS handshakes")
+      }
+    delayed.add()
+    if let unlogged {
+      logger.info(
+        "\(what) of a network wait, since it begins too many",
+        metadata: ["network": "\(network)", "unlogged": "\(unlogged)"])
+    }
+    return wait
+  }
+
+  /// Takes back one that has not begun, or need not have a pace.
+  func cancel(_ network: String) { state.withLock { $0.pace.cancel(network) } }
 
   /// Keeps what a client sends from the handlers until its connection may begin. Called on the channel's loop. A connection that is
   /// still waiting after `HTTPLimits.idle` is closed.
@@ -57,29 +91,11 @@ public final class PacedConnections: Sendable {
     _ channel: any Channel, of client: SocketAddress? = nil, onTurn: @escaping () -> Void = {},
     onLeave: @escaping () -> Void = {}
   ) throws {
-    guard isByNetwork, let address = client ?? channel.remoteAddress, !exempt.contains(address) else { return onTurn() }
-    let network = ClientAddress.network(address)
-    let (wait, unlogged) = state.withLock { state -> (Duration, Int?) in
-      let wait = state.pace.wait(network, now: .now)
-      return (wait, wait > .zero ? state.log.note(network, now: .now) : nil)
-    }
+    guard let network = network(client ?? channel.remoteAddress) else { return onTurn() }
+    let wait = wait(network)
     guard wait > .zero else { return onTurn() }
-    let what: String
-    switch kind {
-    case .http:
-      metrics.httpConnectionsDelayed.add()
-      what = "HTTP connections"
-    case .tls:
-      metrics.tlsHandshakesDelayed.add()
-      what = "TLS handshakes"
-    }
-    if let unlogged {
-      logger.info(
-        "\(what) of a network wait, since it begins too many",
-        metadata: ["network": "\(network)", "unlogged": "\(unlogged)"])
-    }
     let gate = PaceGate(TimeAmount(wait), onTurn: onTurn) { [self] in
-      state.withLock { $0.pace.cancel(network) }
+      cancel(network)
       onLeave()
     }
     try channel.pipeline.syncOperations.addHandler(gate, position: .first)

@@ -91,6 +91,8 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     limits.maxHeaderFieldCount = HTTPLimits.headersMax
     let decoder = ByteToMessageHandler(
       HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
+    let gate = RequestGate(
+      channel, pace: bounds.requests, memory: bounds.memory?.withoutLogin, place: place)
     let host = HostHandler()
     let patience = FirstRequestHandler(
       sockets: sockets, origins: origins, proxies: proxies, isSecure: tls != nil, metrics: metrics)
@@ -103,7 +105,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       sockets: sockets, proxies: proxies, isSecure: tls != nil, memory: bounds.memory,
       onLogin: { place.logIn() })
     let handlers: [any RemovableChannelHandler] = [
-      decoder, host, patience, malformed, goOn, bodyPace, responsePace, place, end,
+      gate, decoder, RequestWatch(gate), host, patience, malformed, goOn, bodyPace, responsePace, place, end,
     ]
     let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
       httpEncoder: encoder, extraHTTPHandlers: handlers,
@@ -226,7 +228,8 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
 }
 
 /// Waits for the first request, with a timeout, and decides whether it may upgrade. NIO's upgrader would close the
-/// connection without a response if an upgrade were refused, so that such a request is handled as plain HTTP.
+/// connection without a response if an upgrade were refused, so that such a request is handled as plain HTTP. The response to it ends
+/// the connection, since NIO's decoder has stopped behind the request.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
@@ -281,12 +284,12 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+    let isUpgrade = isFirst && head.endsDecoding && mayUpgrade(head, context.channel.remoteAddress)
     isFirst = false
-    if head.headers.contains(name: "upgrade"), !mayUpgrade(head, context.channel.remoteAddress) {
-      head.headers.remove(name: "upgrade")
-      return context.fireChannelRead(wrapInboundOut(.head(head)))
-    }
-    context.fireChannelRead(data)
+    guard head.endsDecoding, !isUpgrade else { return context.fireChannelRead(data) }
+    head.headers.remove(name: "upgrade")
+    head.headers.replaceOrAdd(name: "connection", value: "close")
+    context.fireChannelRead(wrapInboundOut(.head(head)))
   }
 
   func mayUpgrade(_ head: HTTPRequestHead, _ remote: SocketAddress?) -> Bool {

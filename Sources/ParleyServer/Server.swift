@@ -87,8 +87,11 @@ public enum Server {
     if let doubt = bounds.doubt { logger.warning("\(doubt)") }
     let all = OpenConnections(max: bounds.all)
     let exempt = TrustedProxies(settings.trustedProxies)
-    let handshakes = PacedConnections(
-      .tls, isByNetwork: settings.boundsByNetwork, exempt: exempt, metrics: metrics, logger: logger)
+    func paced(_ kind: PacedConnections.Kind) -> PacedConnections {
+      PacedConnections(
+        kind, isByNetwork: settings.boundsByNetwork, exempt: exempt, metrics: metrics, logger: logger)
+    }
+    let handshakes = paced(.tls)
     let xmpp = try await XMPPService(
       settings, core.accounts, certificates, outgoing, loops, bounds, memory, all, handshakes, readiness, logger)
     let pushes = settings.pushes.services(
@@ -134,10 +137,7 @@ public enum Server {
     await strict.judge(at: startedAt)
     let httpBounds = HTTPBounds(
       withoutLogin: min(bounds.withoutLogin, memoryBounds.httpConnections), isByNetwork: settings.boundsByNetwork,
-      all: all,
-      pace: PacedConnections(
-        .http, isByNetwork: settings.boundsByNetwork, exempt: exempt, metrics: metrics, logger: logger),
-      downloads: downloads,
+      all: all, pace: paced(.http), requests: paced(.requests), downloads: downloads,
       memory: HTTPMemory(
         withoutLogin: memory.withoutLogin, loggedIn: memory.bodies, unfinished: memory.sessions.unfinished),
       metrics: metrics, logger: logger)

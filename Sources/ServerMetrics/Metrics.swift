@@ -20,6 +20,8 @@ public final class Metrics: Sendable {
     "parley_tls_handshakes_delayed_total", "TLS handshakes that had to wait, since their network began too many.")
   public let httpConnectionsDelayed = Counter<Single>(
     "parley_http_connections_delayed_total", "HTTP connections that had to wait, since their network began too many.")
+  public let httpRequestsDelayed = Counter<Single>(
+    "parley_http_requests_delayed_total", "HTTP requests that had to wait, since their network made too many.")
   public let refusals = Counter<RefusingRate>(
     "parley_refusals_total", "Requests that were refused because a rate or a bound was reached.")
   public let heldBytes = Reading<HeldMemory>(

@@ -94,6 +94,7 @@ import Testing
       counter parley_tls_handshakes_total port version
       counter parley_tls_handshakes_delayed_total
       counter parley_http_connections_delayed_total
+      counter parley_http_requests_delayed_total
       counter parley_refusals_total rate
       counter parley_accept_pauses_total
       gauge parley_held_bytes kind
