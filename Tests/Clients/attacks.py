@@ -268,7 +268,31 @@ def deaf(checks, scene):
         expect(server.peak < MEMORY // 2, f"{server.peak // MIB} MiB")
 
 
-ATTACKS = [downloads, floods, answers, elements, before_login, rooms, deaf]
+def requests(checks, scene):
+    server = scene.server
+    with checks.check("attacks: thousands of HTTP requests that one network sends at once on each connection take no memory and no time of others"):
+        growth, before = Growth(server), server.memory
+        many = b"GET /v1/info HTTP/1.1\r\nHost: a\r\n\r\n" * 1_800
+        with held([scene.dial(HTTP) for _ in range(WITHOUT_LOGIN * 3 // 4)]) as attack:
+            for connection in attack:
+                connection.sendall(many)
+            growth.until("parley_http_requests_delayed_total")
+            scene.prove()
+            taken = server.memory - before
+            # Decoded, they were a megabyte for each connection.
+            expect(taken < BOUND, f"{taken // MIB} MiB for requests that nobody has answered yet")
+    with checks.check("attacks: paths that are not there are looked up at a rate"):
+        count, data = 1_500, b""
+        with held([scene.dial(HTTP)]) as [connection]:
+            connection.sendall(b"".join(b"GET /nothing/%d HTTP/1.1\r\nHost: a\r\n\r\n" % number for number in range(count)))
+            while (statuses := collections.Counter(re.findall(rb"HTTP/1\.1 (\d+) ", data))).total() < count:
+                more = connection.recv(1 << 20)
+                expect(more, f"the connection ended behind {statuses}")
+                data += more
+        expect(set(statuses) == {b"404", b"429"} and statuses[b"404"] >= 500, f"{statuses}")
+
+
+ATTACKS = [downloads, floods, answers, elements, before_login, requests, rooms, deaf]
 
 
 def run(checks):
