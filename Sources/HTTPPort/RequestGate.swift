@@ -170,7 +170,10 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
 
   /// Keeps the rest of a read in a buffer of its size, as that of the read may be much larger.
   private func keep(_ context: ChannelHandlerContext) {
-    guard held.readableBytes <= HTTPLimits.keptBytesMax else { return context.pipeline.syncOperations.cut() }
+    guard held.readableBytes <= HTTPLimits.keptBytesMax else {
+      stop()
+      return context.pipeline.syncOperations.cut()
+    }
     var copy = context.channel.allocator.buffer(capacity: held.readableBytes)
     copy.writeImmutableBuffer(held)
     held = copy
