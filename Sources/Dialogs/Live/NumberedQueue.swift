@@ -2,12 +2,14 @@
 /// of those that have left are freed when they are half of all.
 package struct NumberedQueue<Element> {
   private var entries: [(number: Int, element: Element?)] = []
-  private var first = 0
+  /// The index of the first element.
+  private var head = 0
   package private(set) var count = 0
 
   package init() {}
 
   package var isEmpty: Bool { count == 0 }
+  package var first: Element? { isEmpty ? nil : entries[head].element }
 
   /// Appends an element.
   ///
@@ -17,35 +19,32 @@ package struct NumberedQueue<Element> {
     count += 1
   }
 
-  package mutating func popFirst() -> Element? {
-    while first < entries.count {
-      let element = entries[first].element
-      entries[first].element = nil
-      first += 1
-      if let element {
-        left()
-        return element
-      }
-    }
-    return nil
-  }
+  package mutating func popFirst() -> Element? { isEmpty ? nil : take(at: head) }
 
-  /// Removes the element with a number; nothing if it has left already.
-  package mutating func remove(_ number: Int) {
-    var (low, high) = (first, entries.count)
+  /// Removes and returns the element with a number; `nil` if it has left already.
+  @discardableResult
+  package mutating func remove(_ number: Int) -> Element? {
+    var (low, high) = (head, entries.count)
     while low < high {
       let middle = (low + high) / 2
       if entries[middle].number < number { low = middle + 1 } else { high = middle }
     }
-    guard low < entries.count, entries[low].number == number, entries[low].element != nil else { return }
-    entries[low].element = nil
-    left()
+    guard low < entries.count, entries[low].number == number else { return nil }
+    return take(at: low)
   }
 
-  private mutating func left() {
+  private mutating func take(at index: Int) -> Element? {
+    guard let element = entries[index].element else { return nil }
+    entries[index].element = nil
     count -= 1
-    guard count * 2 <= entries.count else { return }
-    entries.removeAll { $0.element == nil }
-    first = 0
+    if count * 2 <= entries.count {
+      entries.removeAll { $0.element == nil }
+      head = 0
+    } else {
+      while entries[head].element == nil { head += 1 }
+    }
+    return element
   }
 }
+
+extension NumberedQueue: Sendable where Element: Sendable {}

@@ -82,11 +82,17 @@ struct LiveQueue: Sendable {
     let after: Position
     let owner: String
   }
-  private var waiting: [Waiting] = []
+  /// The presence of a kind that waits.
+  private struct Last: Sendable {
+    let number: Int
+    let byteCount: Int
+  }
+  /// What waits, so that a presence that replaces another moves none of the others.
+  private var waiting = NumberedQueue<Waiting>()
+  private var presences = 0
   private var byteCount = 0
   private var count = 0
-  /// The number of the presence of each kind.
-  private var last: [Kind: Int] = [:]
+  private var last: [Kind: Last] = [:]
   private let zone: String
   private let memory: WaitingBytes
 
@@ -97,55 +103,59 @@ struct LiveQueue: Sendable {
   }
 
   var isEmpty: Bool { waiting.isEmpty }
-  var hasPresence: Bool { waiting.contains { $0.item.isPresence } }
-  var hasRequests: Bool { waiting.contains { !$0.item.isPresence } }
+  var hasPresence: Bool { presences > 0 }
+  var hasRequests: Bool { waiting.count > presences }
 
-  /// Adds a stanza behind the rows up to a position. A presence replaces the one before it of the same kind. Returns `false` at a bound;
-  /// then what waited still waits.
+  /// Adds a stanza behind the rows up to a position. A presence replaces the one before it of the same kind, and stands behind all others.
+  /// Returns `false` at a bound; then what waited still waits.
   mutating func append(_ item: Item, after: Position) -> Bool {
     let (kind, bytes, owner) = (item.kind, item.byteCount, item.author?.shareName ?? zone)
-    let number = kind.flatMap { last[$0] }
-    let index = number.flatMap { number in waiting.firstIndex { $0.number == number } }
-    let replaced = index.map { waiting[$0].item.byteCount } ?? 0
-    guard index != nil || waiting.count < FederationLimits.waitingMax,
+    let former = kind.flatMap { last[$0] }
+    let replaced = former?.byteCount ?? 0
+    guard former != nil || waiting.count < FederationLimits.waitingMax,
       byteCount - replaced + bytes <= FederationLimits.waitingBytesMax,
       memory.take(bytes, of: owner, replacing: replaced)
     else { return false }
-    if let index {
-      let old = waiting.remove(at: index)
-      _ = leave([old])
-    }
+    if let former, let old = waiting.remove(former.number) { _ = leave(old) }
     count += 1
-    waiting.append(Waiting(number: count, item: item, after: after, owner: owner))
+    waiting.append(Waiting(number: count, item: item, after: after, owner: owner), as: count)
     byteCount += bytes
-    if let kind { last[kind] = count }
+    if item.isPresence { presences += 1 }
+    if let kind { last[kind] = Last(number: count, byteCount: bytes) }
     return true
   }
 
   /// Removes and returns all stanzas but presence.
   mutating func takeRequests() -> [Item] {
-    let requests = waiting.filter { !$0.item.isPresence }
-    waiting.removeAll { !$0.item.isPresence }
-    return leave(requests)
-  }
-
-  /// Removes and returns the stanzas that stand before a row; all if it is `nil`.
-  mutating func take(before row: Position?) -> [Item] {
-    if waiting.isEmpty { return [] }
-    let taken = Array(row.map { row in waiting.prefix { $0.after < row } } ?? waiting[...])
-    waiting.removeFirst(taken.count)
-    return leave(taken)
-  }
-
-  /// Counts stanzas no more that were removed. Returns them.
-  private mutating func leave(_ removed: [Waiting]) -> [Item] {
-    for stanza in removed {
-      let bytes = stanza.item.byteCount
-      byteCount -= bytes
-      memory.release(bytes, of: stanza.owner)
-      if let kind = stanza.item.kind { last[kind] = nil }
+    var (requests, others) = ([Item](), NumberedQueue<Waiting>())
+    while let stanza = waiting.popFirst() {
+      if stanza.item.isPresence { others.append(stanza, as: stanza.number) } else { requests.append(leave(stanza)) }
     }
-    return removed.map(\.item)
+    waiting = others
+    return requests
+  }
+
+  /// Removes and returns the stanzas that stand before a row, or all if it is `nil`: the first `most` of them.
+  mutating func take(before row: Position?, most: Int = .max) -> [Item] {
+    var taken: [Item] = []
+    while taken.count < most, isWaiting(before: row), let stanza = waiting.popFirst() { taken.append(leave(stanza)) }
+    return taken
+  }
+
+  /// Returns whether stanzas stand before a row; whether there are any if it is `nil`.
+  func isWaiting(before row: Position?) -> Bool {
+    guard let first = waiting.first else { return false }
+    return row.map { first.after < $0 } ?? true
+  }
+
+  /// Counts a stanza no more that was removed. Returns what it was.
+  private mutating func leave(_ removed: Waiting) -> Item {
+    let bytes = removed.item.byteCount
+    byteCount -= bytes
+    if removed.item.isPresence { presences -= 1 }
+    memory.release(bytes, of: removed.owner)
+    if let kind = removed.item.kind { last[kind] = nil }
+    return removed.item
   }
 }
 

@@ -273,6 +273,28 @@ import Testing
     #expect(held == left.reduce(0) { $0 + $1.byteCount } && memory.bytes == 0)
   }
 
+  /// The same as a list from which what is replaced is removed, however much is taken at a time.
+  @Test func whatReplacesOthersLeavesTheRestInOrder() throws {
+    let memory = WaitingBytes()
+    var queue = LiveQueue(to: "capulet.lit", memory)
+    var expected: [(number: Int, id: String)] = []
+    for step in 0..<2_000 {
+      // Nineteen kinds, each of which is replaced again and again.
+      let (number, id) = (step * step % 37, "\(step)")
+      let isAdded = queue.append(try probe(number, id: id), after: .zero)
+      #expect(isAdded)
+      expected.removeAll { $0.number == number }
+      expected.append((number, id))
+      guard step % 5 == 4 else { continue }
+      let taken = ids(queue.take(before: nil, most: 3))
+      #expect(taken == expected.prefix(3).map { $0.id })
+      expected.removeFirst(min(3, expected.count))
+    }
+    #expect(queue.hasPresence && !queue.hasRequests)
+    let left = ids(queue.take(before: nil))
+    #expect(left == expected.map { $0.id } && queue.isEmpty && !queue.hasPresence && memory.bytes == 0)
+  }
+
   /// All links share the memory of what waits, and each author has a bound in it, as has a zone whose requests the server answers.
   @Test func allQueuesAreBoundedByAuthor() throws {
     let most = 2 * FederationLimits.waitingStanzaBytes + 100
