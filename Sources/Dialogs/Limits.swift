@@ -80,18 +80,20 @@ public enum Limits {
   /// deliveries are fewer than `laneWaitingMax`.
   static let sendingRoomUsers = 2
   static let sendingRoomDebtMax: Duration = .milliseconds(500)
-  /// Sessions from which on deliveries to all of them are a fan-out: charged to the author if it is a room's, and made in
-  /// slices. The stanzas that one user may send make fewer than 13,000 deliveries a second in a room with fewer.
+  /// Sessions, with the contacts elsewhere of a presence, from which on deliveries to all of them are a fan-out: charged to the
+  /// author, and made in slices. The stanzas that one user may send make fewer than 13,000 deliveries a second in a room with fewer.
   static let fanOutMin = 64
   /// The deliveries of fan-outs and the time between which a lane serves others, whichever are less. A delivery takes 3 us where a
   /// session gets several at once, and 20 us where each is a system call, or more over TLS: a number alone would let others wait for
   /// 5 ms at each of two lanes. As many deliveries of smaller rooms and to single sessions are made at once, of those that come
   /// together; further ones wait as those of fan-outs do. The lane looks at the clock after each `laneStep` deliveries. More than
-  /// these are made at once only where the last ones took so little time that they are no more than a slice.
+  /// these are made at once only where the last ones took so little time that they are no more than a slice. A session for which
+  /// more than `laneStep` wait has so many at a time, and a link to another server gets a presence for so many addresses at once.
   static let laneSlice = 256
   static let laneSliceTime: Duration = .microseconds(500)
   static let laneStep = 32
-  /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each. What
+  /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each; a list of addresses
+  /// behind a link is one. What
   /// goes to rooms beyond that waits as one item for all sessions of a room. Other deliveries, such as presences for a user's
   /// contacts, are made at once, while others wait. A stop makes all that wait first, in a second, or three over TLS.
   static let laneWaitingMax = 262_144

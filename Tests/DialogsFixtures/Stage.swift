@@ -253,8 +253,9 @@ package enum Heard: Equatable {
       case .presence(let presence):
         self = .presence("\(presence.from.name)/\(presence.resource)", presence.availability)
       case .shown(let presence, let to):
-        self = .presence("\(presence.from.name)/\(presence.resource) to \(to)", presence.availability)
-      case .stanza: self = .relayed(form)
+        let addresses = to.map(\.description).joined(separator: ", ")
+        self = .presence("\(presence.from.name)/\(presence.resource) to \(addresses)", presence.availability)
+      case .stanza, .probes: self = .relayed(form)
       case .profile(let party, _): self = .profileOf(party.name)
       case .contactNamed(let party, let version): self = .named(party.name, version)
       case .closed(let reason): self = .closed(reason)

@@ -47,7 +47,7 @@ import Testing
       let fresh = ContactTable(expected)
       #expect(table.subscribers.sorted() == fresh.subscribers.sorted())
       #expect(table.subscriptions.sorted() == fresh.subscriptions.sorted())
-      #expect(Set(table.remoteSubscribers) == Set(fresh.remoteSubscribers))
+      #expect(table.remoteSubscribers.mapValues { Set($0) } == fresh.remoteSubscribers.mapValues { Set($0) })
       #expect(table.remoteSubscriptions.mapValues { Set($0) } == fresh.remoteSubscriptions.mapValues { Set($0) })
     }
   }

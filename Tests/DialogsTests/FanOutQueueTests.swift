@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func aSessionHasItsDeliveriesInOrder() {
-    var queue = Queue()
+    var queue = Queue { _ in 1 }
     #expect(add(1, to: 1...3, of: verona, &queue) == [])
     // What belongs to no fan-out waits behind one, and nowhere else.
     #expect(add(2, to: 2...4, of: nil, &queue) == [4])
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func originsTakeTurns() {
-    var queue = Queue()
+    var queue = Queue { _ in 1 }
     #expect(add(1, to: 1...10, of: verona, &queue) == [])
     #expect(add(2, to: 11...12, of: mantua, &queue) == [])
     #expect(take(3, &queue) == ["1: [1]", "2: [1]", "3: [1]"])
@@ -45,8 +45,28 @@ import Testing
     #expect(take(100, &queue) == [])
   }
 
+  /// Others of the origin, and other origins, need not wait for all that one session has.
+  @Test func aSessionWithMuchIsServedInPieces() {
+    let piece = Limits.laneStep
+    var queue = Queue { $0 }
+    for _ in 1...(2 * piece) { #expect(add(1, to: 1...1, of: verona, &queue) == []) }
+    #expect(add(2, to: 2...2, of: verona, &queue) == [])
+    #expect(add(3, to: 3...3, of: mantua, &queue) == [])
+    let ones = [Int](repeating: 1, count: piece)
+    #expect(take(1, &queue) == ["1: \(ones)"])
+    // What comes meanwhile stands behind the rest, and an item counts as what it weighs.
+    #expect(add(piece, to: 1...1, of: nil, &queue) == [])
+    #expect(add(5, to: 1...1, of: mantua, &queue) == [])
+    #expect(take(5, &queue) == ["3: [3]", "2: [2]"])
+    #expect(take(1, &queue) == ["1: \(ones)"])
+    #expect(queue.count == 2)
+    #expect(take(1, &queue) == ["1: [\(piece)]"])
+    #expect(take(1, &queue) == ["1: [5]"])
+    #expect(queue.isEmpty)
+  }
+
   @Test func moreThanMayWaitIsTakenAtOnce() {
-    var queue = Queue()
+    var queue = Queue { _ in 1 }
     #expect(add(1, to: 1...10, of: verona, &queue) == [])
     #expect(take(2, leaving: 8, &queue).count == 2)
     #expect(take(2, leaving: 3, &queue).count == 5)
@@ -56,7 +76,7 @@ import Testing
   /// The same as a list of items for each session, from which nothing overtakes anything.
   @Test func nothingIsLostOrOvertakenInAnyOrderOfEvents() {
     var generator = Seeded(37)
-    var queue = Queue()
+    var queue = Queue { _ in 1 }
     var (told, expected): ([UInt64: [Int]], [UInt64: [Int]]) = ([:], [:])
     for item in 0..<3_000 {
       let first = UInt64.random(in: 1...40, using: &generator)

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Synchronization
 import Testing
 
@@ -72,6 +73,9 @@ import Testing
 
     func receive(_ delivery: Delivery) {
       if case .signal(.closed(let reason), _) = delivery { return notes.note("\(id.number): \(reason.rawValue)") }
+      if case .signal(.shown(_, let addresses), _) = delivery {
+        return notes.note("\(id.number): to \(addresses.count)")
+      }
       guard case .outcome(let token, _) = delivery else { return }
       notes.note("\(id.number): \(token)")
     }
@@ -282,6 +286,36 @@ import Testing
     #expect(notes.taken() == lines(1...256, 1))
     loop.endPauses()
     #expect(notes.taken() == lines(257...300, 1))
+  }
+
+  /// The link to another server has a list of addresses at a time, and others are served between two slices of all.
+  @Test func presenceToManyBehindOneLinkIsDeliveredInSlices() {
+    let (loop, notes) = (Loop(), Notes())
+    let lane = loop.lane()
+    let (link, outsider) = (Listener(1, lane, notes), Listener(1_000, lane, notes))
+    let presence = Presence(
+      from: outsider.party, resource: "orchard", availability: .online, time: Timestamp(milliseconds: 0))
+    var batch = LaneBatch()
+    batch.spread(.user(UserID(1)), to: 1_000) { batch in
+      batch.add([BareJID](repeating: .nowhere, count: 1_000), behind: link) { .shown(presence, to: $0) }
+    }
+    #expect(batch.fanOutCount == 1_000)
+    batch.send()
+    loop.run()
+    let slice = Array(repeating: ["1: to 32", "1 written"], count: 8).flatMap { $0 }
+    #expect(notes.taken() == slice)
+    // What is for the link waits behind it, what is for others does not.
+    lane.deliver(delivery(7), to: link)
+    lane.deliver(delivery(7), to: outsider)
+    loop.run()
+    #expect(notes.taken() == ["1000: 7", "1000 written"])
+    for _ in 2...3 {
+      loop.endPauses()
+      #expect(notes.taken() == slice)
+    }
+    loop.endPauses()
+    #expect(notes.taken() == Array(slice.prefix(14)) + ["1: to 8", "1: 7", "1 written"])
+    #expect(loop.pauses == 0)
   }
 
   /// One act may make more deliveries than may wait, such as a hundred bans in a large room. They are made in slices, too.

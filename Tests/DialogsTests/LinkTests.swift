@@ -120,6 +120,66 @@ import Testing
     #expect(again.taken() == [])
   }
 
+  /// Presence to many contacts elsewhere is charged as that to contacts here, and the link gets lists of their addresses.
+  @Test func presenceToManyElsewhereIsChargedAndGoesInLists() async throws {
+    // 250 deliveries a second and 1,000 at once.
+    var policy = SendingPolicy()
+    policy.stanzasPerSecond = 1
+    let stage = try Stage(remotes: [Self.domain], sending: policy)
+    let bob = Party(
+      remote: try BareJID("bob@\(Self.domain)"), realm: try #require(stage.parley.remote(domain: Self.domain)).id)
+    let (link, hub, now) = (try attach(stage, bob), stage.parley.hub, stage.clock.now)
+    let romeo = try await stage.user("romeo")
+    let user = try #require(try await row(stage, romeo))
+    func register(_ resource: String, contacts count: Int) throws -> RecordingSession {
+      var contacts: [BareJID: Contact] = [:]
+      for number in 0..<count {
+        let address = try BareJID("p\(number)@\(Self.domain)")
+        contacts[address] = Contact(
+          owner: user.id, address: address, peer: nil, subscription: .both, version: .zero)
+      }
+      let session = RecordingSession(romeo)
+      let snapshot = ContactSnapshot(
+        user: user, contacts: contacts, blocks: [], rosterVersion: .zero, messagesFrom: .everybody)
+      _ = hub.register(OnlineSession(session: session, door: .xmpp, resource: resource), contactSnapshot: snapshot)
+      return session
+    }
+    func presence(_ availability: Presence.Availability, _ resource: String) -> Presence {
+      Presence(from: romeo, resource: resource, availability: availability, time: now)
+    }
+    // Fewer than are a fan-out: nothing is charged, nor is what follows for them.
+    let few = try register("few", contacts: 63)
+    #expect(hub.setPresence(presence(.online, "few"), of: few) == 0)
+    #expect(link.deliveries().map(\.count) == [32, 31, 32, 31])
+    // Directed presence is shown by stanzas of its own, and ends for all of them at once.
+    for number in 0..<70 {
+      hub.direct(presence(.online, "few"), of: few, to: try BareJID("d\(number)@\(Self.domain)"), resource: nil)
+    }
+    #expect(link.deliveries().map(\.count) == [Int](repeating: 1, count: 70))
+    #expect(hub.setPresence(presence(.offline, "few"), of: few) == 70)
+    #expect(link.deliveries().map(\.count) == [32, 31, 32, 32, 6])
+    #expect(hub.unregister(few, time: now) == 0)
+    // To all, and the question for the presence of each.
+    let many = try register("many", contacts: 1_100)
+    let lists = [Int](repeating: 32, count: 34) + [12]
+    #expect(hub.setPresence(presence(.online, "many"), of: many) == 2_200)
+    let heard = link.deliveries()
+    #expect(heard.map(\.count) == lists + lists)
+    let shown = heard.flatMap { delivery -> [BareJID] in
+      if case .signal(.shown(_, let addresses), _) = delivery { return addresses }
+      return []
+    }
+    #expect(shown.count == 1_100 && Set(shown).count == 1_100)
+    #expect(hub.setPresence(presence(.away, "many"), of: many) == 1_100)
+    #expect(link.deliveries().map(\.count) == lists)
+    // The end of the session is charged to whom it was.
+    let budget = stage.parley.sending.budget(of: romeo, from: nil, now: now)
+    #expect(!budget.owesDeliveries(now: now))
+    stage.parley.unregister(many, at: now)
+    #expect(link.deliveries().map(\.count) == lists)
+    #expect(budget.owesDeliveries(now: now))
+  }
+
   @Test func oneLinkToADomain() throws {
     let (stage, bob) = try stage()
     let link = try attach(stage, bob)

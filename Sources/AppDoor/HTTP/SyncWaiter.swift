@@ -88,7 +88,7 @@ final class SyncWaiter: LiveSession {
   }
 
   func leave() {
-    door.parley.hub.unregister(self, time: door.parley.clock.now)
+    door.parley.unregister(self, at: door.parley.clock.now)
     door.parley.vacate(party, session: id)
   }
 }

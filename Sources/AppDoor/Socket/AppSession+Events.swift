@@ -239,7 +239,7 @@ extension AppSession {
       tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
     // Occupants concern XMPP; an app lists the members. So do undelivered subscription stanzas, and names in rosters: an app
     // shows that of the profile. Announcements have no event: an app informs its users in its own way.
-    case .contactNamed, .occupant, .notice, .node, .announcement, .shown, .undelivered: break
+    case .contactNamed, .occupant, .notice, .node, .announcement, .shown, .probes, .undelivered: break
     case .call(let signal): tellCall(signal, session)
     case .closed(let reason): revoke(reason)
     }

@@ -185,7 +185,7 @@ final class AppSession {
   }
 
   private func vanish(_ handle: AppSessionHandle, _ now: Timestamp) {
-    parley.hub.unregister(handle, time: now)
+    parley.unregister(handle, at: now)
     parley.vacate(handle.party, session: handle.id)
   }
 

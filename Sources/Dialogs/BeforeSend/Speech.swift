@@ -185,8 +185,8 @@ extension Intent {
       case .stanza(let stanza) where stanza.from.realm.isRemote && stanza.name == .message(.groupchat): return nil
       case .stanza(let stanza):
         return stanza.speech(to: .user(stanza.to)) { .signal(.stanza($0), to: target) }
-      case .presence, .shown, .profile, .contactNamed, .occupant, .notice, .node, .announcement, .call, .undelivered,
-        .closed:
+      case .presence, .shown, .probes, .profile, .contactNamed, .occupant, .notice, .node, .announcement, .call,
+        .undelivered, .closed:
         return nil
       }
     case .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block, .report, .unblock,

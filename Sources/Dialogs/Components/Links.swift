@@ -12,9 +12,13 @@ extension Hub {
   /// Returns the link that takes what is sent from a domain of this server to an address: that of a component of the
   /// same home, or of a server elsewhere, which is made at its first use. `nil` for a local address, and if there is no
   /// way.
-  public func link(from local: String, to address: BareJID) -> (any LiveSession)? { link(to: address) { local } }
+  public func link(from local: String, to address: BareJID) -> (any LiveSession)? {
+    link(toDomain: address.domain) { local }
+  }
 
-  func link(from local: BareJID, to address: BareJID) -> (any LiveSession)? { link(to: address) { local.domain } }
+  func link(from local: BareJID, to address: BareJID) -> (any LiveSession)? {
+    link(toDomain: address.domain) { local.domain }
+  }
 
   /// Returns the link that takes what a party says. Who is elsewhere reaches the components of the home that knows them.
   func link(from party: Party, to address: BareJID) -> (any LiveSession)? {
@@ -25,8 +29,7 @@ extension Hub {
     return component
   }
 
-  private func link(to address: BareJID, from local: () -> String) -> (any LiveSession)? {
-    let domain = address.domain
+  private func link(toDomain domain: String, from local: () -> String) -> (any LiveSession)? {
     let (component, federation) = links(to: domain)
     guard let federation else { return component }
     let local = local()
@@ -96,30 +99,29 @@ extension Hub {
 
   // MARK: To other servers
 
-  func show(_ presence: Presence, to viewers: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch)
-  {
-    for viewer in viewers {
-      guard let link = link(from: presence.from.address, to: viewer),
-        contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(viewer))
-      else {
-        continue
-      }
-      batch.add(.signal(.shown(presence, to: viewer), .direct), to: link)
+  /// Shows a presence to users elsewhere, who are given by domain: each link gets it with a list of addresses.
+  func show(
+    _ presence: Presence, to viewers: [String: [BareJID]], contactSnapshot: ContactSnapshot,
+    into batch: inout LaneBatch
+  ) {
+    for (domain, addresses) in viewers {
+      guard let link = link(toDomain: domain, from: { presence.from.address.domain }) else { continue }
+      batch.add(unblocked(addresses, contactSnapshot), behind: link) { .shown(presence, to: $0) }
     }
   }
 
-  /// Sends presence probes (RFC 6121 4.3), which the remote server answers.
-  func probe(_ contacts: [BareJID], for party: Party, contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
-    for contact in contacts {
-      guard let link = link(from: party.address, to: contact),
-        contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(contact))
-      else {
-        continue
-      }
-      let probe = RelayedStanza(
-        name: .presence("probe"), from: party, fromResource: nil, to: contact, toResource: nil, id: nil, extras: [])
-      batch.add(.signal(.stanza(probe), .direct), to: link)
-    }
+  /// Sends presence probes to contacts at one domain (RFC 6121 4.3), which the remote server answers.
+  func probe(
+    _ contacts: [BareJID], at domain: String, for party: Party, contactSnapshot: ContactSnapshot,
+    into batch: inout LaneBatch
+  ) {
+    if contacts.isEmpty { return }
+    guard let link = link(toDomain: domain, from: { party.address.domain }) else { return }
+    batch.add(unblocked(contacts, contactSnapshot), behind: link) { .probes(party, of: $0) }
+  }
+
+  private func unblocked(_ addresses: [BareJID], _ contactSnapshot: ContactSnapshot) -> [BareJID] {
+    contactSnapshot.blocks.isEmpty ? addresses : addresses.filter { !contactSnapshot.blocks(JID($0)) }
   }
 
   // MARK: From other servers
@@ -155,7 +157,7 @@ extension Hub {
     if isContact, presence.toResource == nil {
       for link in links(of: online.contactSnapshot.user.realm, where: { $0.presence == .contacts })
       where link.party.realm != presence.from.realm {
-        batch.add(.signal(.shown(presence, to: link.party.address), .direct), to: link)
+        batch.add(.signal(.shown(presence, to: [link.party.address]), .direct), to: link)
       }
     }
     batch.send()

@@ -90,9 +90,9 @@ public final class ContactSnapshot: Sendable {
   public let forms = FormSlot()
 
   public var blocks: [BlockPattern] { blockList.patterns }
-  /// The contacts who are no local users and see this user's presence: it is sent to their server, if there is a link to
-  /// it.
-  public var remoteSubscribers: [BareJID] { own.remoteSubscribers }
+  /// The contacts who are no local users and see this user's presence, by domain: it is sent to their server, if there is a
+  /// link to it.
+  var remoteSubscribers: [String: [BareJID]] { own.remoteSubscribers }
   /// Those whose presence this user sees: it is requested from their server, likewise.
   public var remoteSubscriptions: [BareJID] { Array(own.remoteSubscriptions.values.joined()) }
   /// Returns those of one domain.

@@ -12,9 +12,9 @@ struct ContactTable: Sendable {
   private(set) var subscribers: [UserID] = []
   /// The local users whose presence the user sees (`to`, `both`).
   private(set) var subscriptions: [UserID] = []
-  /// The same for contacts who are no local users.
-  private(set) var remoteSubscribers: [BareJID] = []
-  /// Those whose presence the user sees are listed by domain, so that what concerns one domain costs by its contacts.
+  /// The same for contacts who are no local users, by domain: what is for them takes one look at the way to each domain, and
+  /// what concerns one domain costs by its contacts.
+  private(set) var remoteSubscribers: [String: [BareJID]] = [:]
   private(set) var remoteSubscriptions: [String: [BareJID]] = [:]
 
   init(_ contacts: [BareJID: Contact]) {
@@ -51,8 +51,9 @@ struct ContactTable: Sendable {
 
   private mutating func list(_ contact: Contact) {
     guard let peer = contact.peer else {
-      if contact.subscription.from { remoteSubscribers.append(contact.address) }
-      if contact.subscription.to { remoteSubscriptions[contact.address.domain, default: []].append(contact.address) }
+      let domain = contact.address.domain
+      if contact.subscription.from { remoteSubscribers[domain, default: []].append(contact.address) }
+      if contact.subscription.to { remoteSubscriptions[domain, default: []].append(contact.address) }
       return
     }
     if contact.subscription.from { subscribers.append(peer) }
@@ -62,11 +63,7 @@ struct ContactTable: Sendable {
   private mutating func unlist(_ contact: Contact) {
     guard let peer = contact.peer else {
       if contact.subscription.from { Self.remove(contact.address, from: &remoteSubscribers) }
-      if contact.subscription.to {
-        let domain = contact.address.domain
-        Self.remove(contact.address, from: &remoteSubscriptions[domain, default: []])
-        if remoteSubscriptions[domain]?.isEmpty == true { remoteSubscriptions[domain] = nil }
-      }
+      if contact.subscription.to { Self.remove(contact.address, from: &remoteSubscriptions) }
       return
     }
     if contact.subscription.from { Self.remove(peer, from: &subscribers) }
@@ -75,6 +72,12 @@ struct ContactTable: Sendable {
 
   private static func remove<Value: Equatable>(_ value: Value, from values: inout [Value]) {
     if let index = values.firstIndex(of: value) { values.remove(at: index) }
+  }
+
+  private static func remove(_ address: BareJID, from domains: inout [String: [BareJID]]) {
+    let domain = address.domain
+    remove(address, from: &domains[domain, default: []])
+    if domains[domain]?.isEmpty == true { domains[domain] = nil }
   }
 }
 

@@ -10,8 +10,8 @@ extension Hub {
       let snapshot = online.contactSnapshot
       guard snapshot.user.address.hasDomain(pair.local) else { continue }
       probe(
-        snapshot.remoteSubscriptions(at: pair.remote), for: snapshot.user.party, contactSnapshot: snapshot,
-        into: &batch)
+        snapshot.remoteSubscriptions(at: pair.remote), at: pair.remote, for: snapshot.user.party,
+        contactSnapshot: snapshot, into: &batch)
     }
     batch.send()
   }

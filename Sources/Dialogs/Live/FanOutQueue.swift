@@ -16,21 +16,64 @@ enum FanOut: Hashable, Sendable {
 ///
 /// A session has its deliveries in the order in which they were added: while something waits for it, everything further
 /// waits behind that, of whatever origin it is. A session is served completely, so that all of its deliveries are written
-/// together.
+/// together; one for which more than `Limits.laneStep` wait, such as the link to another server, has so many at a time, and
+/// stands behind the others of its origin then.
 struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
-  /// The items that wait for one session, in order.
+  /// What a session is served with: items in order.
   struct Turn: Sendable {
     let target: Target
     let first: Item
-    var rest: [Item] = []
+    let rest: [Item]
+    /// The number of deliveries that the items are counted as.
+    let weight: Int
   }
 
-  private var turns: [SessionID: Turn] = [:]
+  /// The items that wait for one session, in order.
+  private struct Waiting: Sendable {
+    let target: Target
+    var first: Item
+    var rest: [Item] = []
+    /// The index of the first item of `rest` that waits: those before it have been taken.
+    var next = 0
+    var weight: Int
+
+    var all: Turn {
+      Turn(target: target, first: first, rest: next == 0 ? rest : Array(rest[next...]), weight: weight)
+    }
+
+    /// Takes items that are counted as so many together, or those of the last one more. Returns `nil`, and takes nothing,
+    /// if none would be left.
+    mutating func take(_ most: Int, _ weigh: (Item) -> Int) -> Turn? {
+      if weight <= most { return nil }
+      var (taken, end) = (weigh(first), next)
+      while taken < most, end < rest.count {
+        taken += weigh(rest[end])
+        end += 1
+      }
+      if end == rest.count { return nil }
+      let turn = Turn(target: target, first: first, rest: Array(rest[next..<end]), weight: taken)
+      first = rest[end]
+      next = end + 1
+      weight -= taken
+      // The places of taken items are removed when they are half of the array: at most one move for each of them.
+      if 2 * next >= rest.count {
+        rest.removeFirst(next)
+        next = 0
+      }
+      return turn
+    }
+  }
+
+  private let weigh: @Sendable (Item) -> Int
+  private var turns: [SessionID: Waiting] = [:]
   /// The sessions that wait, by the origin for which each waits first.
   private var sessions: [FanOut: FIFO<SessionID>] = [:]
   private var origins = FIFO<FanOut>()
   /// The number of items that wait.
   private(set) var count = 0
+
+  /// - Parameter weigh: returns the number of deliveries that an item is counted as in a slice.
+  init(_ weigh: @escaping @Sendable (Item) -> Int) { self.weigh = weigh }
 
   var isEmpty: Bool { count == 0 }
 
@@ -39,9 +82,10 @@ struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
   mutating func add(_ item: Item, to target: Target, _ session: SessionID, of fanOut: FanOut?) -> Bool {
     if let place = turns.index(forKey: session) {
       turns.values[place].rest.append(item)
+      turns.values[place].weight += weigh(item)
     } else {
       guard let fanOut else { return false }
-      turns[session] = Turn(target: target, first: item)
+      turns[session] = Waiting(target: target, first: item, weight: weigh(item))
       if sessions[fanOut] == nil { origins.append(fanOut) }
       sessions[fanOut, default: FIFO()].append(session)
     }
@@ -49,7 +93,8 @@ struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
     return true
   }
 
-  /// Takes the next slice: what waits for some sessions, with so many items together, or those of the last one more.
+  /// Takes the next slice: what waits for some sessions, counted as so many deliveries together, or those of the last one
+  /// more.
   ///
   /// - Parameter max: the number of items that may wait further; more are taken at once.
   mutating func take(_ most: Int, leaving max: Int) -> [Turn] {
@@ -58,8 +103,9 @@ struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
     while left > 0 || count > max, let origin = origins.popFirst() {
       guard var line = sessions.removeValue(forKey: origin) else { continue }
       while left > 0 || count > max, let session = line.popFirst() {
-        guard let turn = turns.removeValue(forKey: session) else { continue }
-        left -= 1 + turn.rest.count
+        guard let (turn, isAll) = takeTurn(of: session) else { continue }
+        if !isAll { line.append(session) }
+        left -= turn.weight
         count -= 1 + turn.rest.count
         taken.append(turn)
       }
@@ -68,6 +114,13 @@ struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
       origins.append(origin)
     }
     return taken
+  }
+
+  /// Takes what waits for a session, or the first piece of it.
+  private mutating func takeTurn(of session: SessionID) -> (turn: Turn, isAll: Bool)? {
+    guard let place = turns.index(forKey: session) else { return nil }
+    if let piece = turns.values[place].take(Limits.laneStep, weigh) { return (piece, false) }
+    return (turns.remove(at: place).value.all, true)
   }
 }
 

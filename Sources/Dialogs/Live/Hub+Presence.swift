@@ -6,7 +6,8 @@ import Synchronization
 extension Hub {
   /// Sets the availability of a session (RFC 6121 4.2 to 4.5): subscribers and the user's own resources are told; an
   /// initial presence is answered with those of the contacts' and the user's other resources. Returns the number of
-  /// deliveries, if they are many (`Limits.fanOutMin`), for `SendingBudget.owe`; otherwise 0.
+  /// deliveries, to contacts elsewhere and questions for their presence included, if they are many (`Limits.fanOutMin`),
+  /// for `SendingBudget.owe`; otherwise 0.
   @discardableResult
   public func setPresence(_ presence: Presence, of session: any LiveSession) -> Int {
     let party = session.party
@@ -51,23 +52,31 @@ extension Hub {
 
   /// Sends the presences of contacts to a session that has just become available (RFC 6121 4.3).
   private func probe(for session: any LiveSession, online: Online, into batch: inout LaneBatch) {
-    for contact in online.contactSnapshot.subscriptions {
-      guard let other = self.online(contact), !areApart(online.contactSnapshot, other.contactSnapshot) else { continue }
-      for presence in other.presences { batch.add(.signal(.presence(presence), .direct), to: session) }
+    let contactSnapshot = online.contactSnapshot
+    let (seen, elsewhere) = (contactSnapshot.subscriptions, contactSnapshot.own.remoteSubscriptions)
+    batch.spread(.user(contactSnapshot.user.id), to: seen.count + Self.count(elsewhere)) { batch in
+      for contact in seen {
+        guard let other = self.online(contact), !areApart(contactSnapshot, other.contactSnapshot) else { continue }
+        for presence in other.presences { batch.add(.signal(.presence(presence), .direct), to: session) }
+      }
+      let own = online.onlineSessions.first { $0.session === session }?.presence
+      for presence in online.presences where presence !== own {
+        batch.add(.signal(.presence(presence), .direct), to: session)
+      }
+      // Those elsewhere of whom nothing is known are asked.
+      for (domain, contacts) in elsewhere {
+        let unknown = contacts.filter { contact in
+          let presences = remotePresences.presences(of: contact, toldTo: session.party.address)
+          if shuns(contactSnapshot, JID(contact)) { return false }
+          for presence in presences { batch.add(.signal(.presence(presence), .direct), to: session) }
+          return presences.isEmpty
+        }
+        probe(unknown, at: domain, for: session.party, contactSnapshot: contactSnapshot, into: &batch)
+      }
     }
-    let own = online.onlineSessions.first { $0.session === session }?.presence
-    for presence in online.presences where presence !== own {
-      batch.add(.signal(.presence(presence), .direct), to: session)
-    }
-    // Those elsewhere of whom nothing is known are asked.
-    let unknown = online.contactSnapshot.remoteSubscriptions.filter { contact in
-      let presences = remotePresences.presences(of: contact, toldTo: session.party.address)
-      if shuns(online.contactSnapshot, JID(contact)) { return false }
-      for presence in presences { batch.add(.signal(.presence(presence), .direct), to: session) }
-      return presences.isEmpty
-    }
-    probe(unknown, for: session.party, contactSnapshot: online.contactSnapshot, into: &batch)
   }
+
+  private static func count(_ domains: [String: [BareJID]]) -> Int { domains.values.reduce(0) { $0 + $1.count } }
 
   /// Sends a presence to everyone who may see it: subscribers' available sessions and the user's own (RFC 6121 4.2.2,
   /// 4.4.2, 4.5.2).
@@ -75,40 +84,43 @@ extension Hub {
   /// - Parameter isNews: whether the session became available or unavailable.
   func broadcast(_ presence: Presence, isNews: Bool, online: Online, into batch: inout LaneBatch) {
     let contactSnapshot = online.contactSnapshot
-    let subscribers = contactSnapshot.subscribers
-    batch.spread(.user(contactSnapshot.user.id), to: subscribers.count) { batch in
+    let (subscribers, elsewhere) = (contactSnapshot.subscribers, contactSnapshot.remoteSubscribers)
+    batch.spread(.user(contactSnapshot.user.id), to: subscribers.count + Self.count(elsewhere)) { batch in
       for subscriber in subscribers {
         guard let other = self.online(subscriber), !areApart(contactSnapshot, other.contactSnapshot) else { continue }
         for onlineSession in other.onlineSessions where onlineSession.isAvailable {
           batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
         }
       }
+      show(presence, to: elsewhere, contactSnapshot: contactSnapshot, into: &batch)
     }
     for onlineSession in online.onlineSessions where onlineSession.isAvailable {
       batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
     }
-    show(presence, to: contactSnapshot.remoteSubscribers, contactSnapshot: contactSnapshot, into: &batch)
     // Each component gets it once, independently of the number of recipients among its users (XEP-0356 7).
     let isSeen = !subscribers.isEmpty
     for link in links(of: contactSnapshot.user.realm, where: { $0.presence.covers(isNews: isNews, isSeen: isSeen) })
     where !contactSnapshot.blocks(JID(link.party.address)) {
-      batch.add(.signal(.shown(presence, to: link.party.address), .direct), to: link)
+      batch.add(.signal(.shown(presence, to: [link.party.address]), .direct), to: link)
     }
   }
 
   func directedEnd(
     _ presence: Presence, _ targets: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch
   ) {
-    show(
-      presence, to: targets.filter { contactSnapshot.contact($0)?.subscription.from != true },
-      contactSnapshot: contactSnapshot, into: &batch)
-    for address in targets {
-      guard let other = online(at: address, near: presence.from) else { continue }
-      // Subscribers have received the broadcast.
-      if contactSnapshot.contact(address)?.subscription.from == true { continue }
-      if shuns(other.contactSnapshot, JID(contactSnapshot.user.address)) { continue }
-      for onlineSession in other.onlineSessions where onlineSession.isAvailable {
-        batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
+    // Subscribers have received the broadcast.
+    let others = targets.filter { contactSnapshot.contact($0)?.subscription.from != true }
+    if others.isEmpty { return }
+    batch.spread(.user(contactSnapshot.user.id), to: others.count) { batch in
+      show(
+        presence, to: Dictionary(grouping: others, by: \.domain), contactSnapshot: contactSnapshot, into: &batch)
+      for address in others {
+        guard let other = online(at: address, near: presence.from),
+          !shuns(other.contactSnapshot, JID(contactSnapshot.user.address))
+        else { continue }
+        for onlineSession in other.onlineSessions where onlineSession.isAvailable {
+          batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
+        }
       }
     }
   }
@@ -127,7 +139,7 @@ extension Hub {
     var batch = LaneBatch()
     let other = online(at: address, near: session.party)
     if other == nil, let link = link(from: session.party.address, to: address) {
-      batch.add(.signal(.shown(presence, to: address), .direct), to: link)
+      batch.add(.signal(.shown(presence, to: [address]), .direct), to: link)
       return batch.send()
     }
     guard let other, !shuns(other.contactSnapshot, JID(session.party.address)) else { return }
@@ -163,7 +175,7 @@ extension Hub {
         available
         ? presence
         : Presence(from: presence.from, resource: presence.resource, availability: .offline, time: time)
-      if let link { batch.add(.signal(.shown(shown, to: viewer), .direct), to: link) }
+      if let link { batch.add(.signal(.shown(shown, to: [viewer]), .direct), to: link) }
       for target in other?.onlineSessions ?? [] where target.isAvailable {
         batch.add(.signal(.presence(shown), .direct), to: target.session)
       }

@@ -330,8 +330,10 @@ public final class Hub: Sendable {
   }
 
   /// Removes a session and, if it was available, tells everyone who saw it. The time of a lingering one is that of its
-  /// loss. Does nothing if it is not registered, or its client has reconnected.
-  public func unregister(_ session: any LiveSession, time: Timestamp) {
+  /// loss. Does nothing if it is not registered, or its client has reconnected. Returns the number of deliveries as
+  /// `setPresence` does.
+  @discardableResult
+  public func unregister(_ session: any LiveSession, time: Timestamp) -> Int {
     let party = session.party
     let shard = self.shard(party.id)
     let gone: (onlineSession: OnlineSession, online: Online, last: Bool, lingered: Bool, time: Timestamp)? =
@@ -355,7 +357,7 @@ public final class Hub: Sendable {
         }
         return (onlineSession, online, online.isEmpty, hasLingered, time)
       }
-    guard let gone else { return }
+    guard let gone else { return 0 }
     if gone.last {
       // Checked under the lock: a registering session sets its address after `users`.
       self.shard(party.address).addresses.withLock { addresses in
@@ -364,7 +366,7 @@ public final class Hub: Sendable {
     }
     let wasAvailable = gone.onlineSession.isAvailable
     endTyping(of: party.address, resource: gone.onlineSession.resource)
-    guard wasAvailable || !gone.onlineSession.directed.isEmpty else { return }
+    guard wasAvailable || !gone.onlineSession.directed.isEmpty else { return 0 }
     // The loss of one that has lingered is in the store already.
     if wasAvailable, gone.online.presences.isEmpty, !(gone.last && gone.lingered) {
       setLastPresence(LastPresence(time: gone.time), of: party.id)
@@ -374,7 +376,9 @@ public final class Hub: Sendable {
     var batch = LaneBatch()
     if wasAvailable { broadcast(unavailable, isNews: true, online: gone.online, into: &batch) }
     directedEnd(unavailable, gone.onlineSession.directed, contactSnapshot: gone.online.contactSnapshot, into: &batch)
+    let count = batch.fanOutCount
     batch.send()
+    return count
   }
 
   // MARK: Contact snapshots

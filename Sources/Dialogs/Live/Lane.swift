@@ -18,7 +18,7 @@ public final class Lane: Sendable {
 
     var count: Int {
       switch self {
-      case .one: 1
+      case .one(_, let delivery, _): delivery.count
       case .many(let spread): spread.count
       }
     }
@@ -121,6 +121,9 @@ public final class Lane: Sendable {
   /// Runs `body` on the lane, soon.
   public func run(_ body: @escaping @Sendable () -> Void) { schedule(body) }
 
+  /// Runs `body` on the lane after everything that the lane has to do by then, such as reading sockets.
+  public func runLater(_ body: @escaping @Sendable () -> Void) { pause(body) }
+
   /// Delivers to sessions of the lane, from any thread.
   func deliver(_ items: [Item]) {
     if items.isEmpty { return }
@@ -200,7 +203,8 @@ public final class Lane: Sendable {
       }
       deliverNow(step.items)
       deliver(step.turns)
-      count += step.turns.reduce(step.items.count) { $0 + 1 + $1.rest.count }
+      count += step.items.reduce(0) { $0 + $1.count }
+      count += step.turns.reduce(0) { $0 + $1.weight }
       isLast = step.isLast
     } while !isLast && count < Limits.laneSlice && now() - start < Limits.laneSliceTime
     note(count, since: start)

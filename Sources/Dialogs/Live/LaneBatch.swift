@@ -18,8 +18,21 @@ struct LaneBatch {
   init(_ load: FanOutLoad? = nil) { self.load = load }
 
   mutating func add(_ delivery: Delivery, to session: any LiveSession) {
-    if fanOut != nil { fanOutCount += 1 }
+    if fanOut != nil { fanOutCount += delivery.count }
     add(.one(session, delivery, of: fanOut), on: session.lane)
+  }
+
+  /// Adds a signal to users behind a link: one delivery for all, or for each `Limits.laneStep` of them, so that the lane
+  /// can serve others between two.
+  mutating func add(_ addresses: [BareJID], behind link: any LiveSession, _ make: ([BareJID]) -> Signal) {
+    if addresses.count <= Limits.laneStep {
+      if !addresses.isEmpty { add(.signal(make(addresses), .direct), to: link) }
+      return
+    }
+    for start in stride(from: 0, to: addresses.count, by: Limits.laneStep) {
+      let end = min(start + Limits.laneStep, addresses.count)
+      add(.signal(make(Array(addresses[start..<end])), .direct), to: link)
+    }
   }
 
   private mutating func add(_ item: Lane.Item, on lane: Lane) {
@@ -31,7 +44,7 @@ struct LaneBatch {
     lanes.append((lane, [item]))
   }
 
-  /// Adds deliveries to so many sessions, which are a fan-out of this origin if they are many.
+  /// Adds deliveries to so many sessions or addresses elsewhere, which are a fan-out of this origin if they are many.
   mutating func spread(_ origin: FanOut, to count: Int, _ add: (inout LaneBatch) -> Void) {
     fanOut = count >= Limits.fanOutMin ? origin : nil
     add(&self)

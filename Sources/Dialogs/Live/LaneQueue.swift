@@ -17,11 +17,13 @@ struct LaneQueue: Sendable {
   private let waitingMax: Int
   /// The number of deliveries that are taken apart between two slices.
   private let takenApartMax: Int
-  private var queue = FanOutQueue<any LiveSession, Delivery>()
+  private var queue = FanOutQueue<any LiveSession, Delivery> { $0.count }
   private var backlog = LaneBacklog()
   private var takenApart = 0
   /// The deliveries of small rooms, of those that have arrived together, that need not wait.
   private var atOnce = 0
+  /// All deliveries of those that have arrived together that need not wait.
+  private var immediate = 0
 
   init(waitingMax: Int, takenApartMax: Int) {
     self.waitingMax = waitingMax
@@ -32,7 +34,7 @@ struct LaneQueue: Sendable {
 
   /// Adds what has arrived together. Returns what need not wait.
   mutating func add(_ arrived: [Lane.Item]) -> [Lane.Item] {
-    atOnce = 0
+    (atOnce, immediate) = (0, 0)
     var items: [Lane.Item] = []
     for item in arrived { add(item, orTo: &items) }
     return items
@@ -41,12 +43,14 @@ struct LaneQueue: Sendable {
   private mutating func add(_ item: Lane.Item, orTo items: inout [Lane.Item]) {
     switch item {
     // A session that has ended drops what is still delivered to it.
-    case .one(_, .signal(.closed(let reason), _), _) where reason.isAtOnce: items.append(item)
+    case .one(_, .signal(.closed(let reason), _), _) where reason.isAtOnce:
+      items.append(item)
+      immediate += 1
     case .one(let session, let delivery, let fanOut):
       if backlog.names(session.id) {
         backlog.append(item)
       } else {
-        let origin: FanOut? = fanOut ?? (items.count < Limits.laneSlice ? nil : .recipient(session.party.id))
+        let origin: FanOut? = fanOut ?? (immediate < Limits.laneSlice ? nil : .recipient(session.party.id))
         add(delivery, to: session, of: origin, orTo: &items)
       }
     case .many(let spread):
@@ -93,7 +97,9 @@ struct LaneQueue: Sendable {
   private mutating func add(
     _ delivery: Delivery, to session: any LiveSession, of fanOut: FanOut?, orTo items: inout [Lane.Item]
   ) {
-    if !queue.add(delivery, to: session, session.id, of: fanOut) { items.append(.one(session, delivery, of: nil)) }
+    if queue.add(delivery, to: session, session.id, of: fanOut) { return }
+    items.append(.one(session, delivery, of: nil))
+    immediate += delivery.count
   }
 }
 

@@ -32,6 +32,15 @@ public enum Delivery: Sendable {
   case handedOver
   /// A new row of the outbox, for the link of its pair. It stands in place of the entry, which is not delivered.
   indirect case owed(OutboxRow)
+
+  /// The number of deliveries that it is counted as: one for each address, if it names some.
+  var count: Int {
+    switch self {
+    case .signal(.shown(_, let addresses), _): addresses.count
+    case .signal(.probes(_, let addresses), _): addresses.count
+    case .entry, .signal, .outcome, .handedOver, .owed: 1
+    }
+  }
 }
 
 /// The form in which a session gets an entry or a message signal.

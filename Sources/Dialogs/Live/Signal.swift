@@ -4,8 +4,11 @@ public import Basics
 /// An ephemeral event: ordered after its sender's posts, never stored, lost with the process.
 public enum Signal: Sendable {
   case presence(Presence)
-  /// A presence for a remote user, who has no session here that determines the recipient.
-  case shown(Presence, to: BareJID)
+  /// A presence for remote users behind one link, who have no session here that determines the recipient; at most
+  /// `Limits.laneStep` of them.
+  case shown(Presence, to: [BareJID])
+  /// The questions of a user for the presence of contacts behind one link (RFC 6121 4.3); as many.
+  indirect case probes(Party, of: [BareJID])
   /// A message, IQ or presence that is only relayed.
   case stanza(RelayedStanza)
   /// A change of the user's profile.
@@ -168,6 +171,12 @@ public final class RelayedStanza: Sendable {
     self.typing = typing
     self.custom = custom
     self.isPrivate = isPrivate
+  }
+
+  /// Creates the question of a user for the presence of a contact elsewhere (RFC 6121 4.3).
+  public convenience init(probing contact: BareJID, for user: Party) {
+    self.init(
+      name: .presence("probe"), from: user, fromResource: nil, to: contact, toResource: nil, id: nil, extras: [])
   }
 
   /// The bytes that its sender has chosen, which bounds of memory count.

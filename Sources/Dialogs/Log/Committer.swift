@@ -197,11 +197,11 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .handedOver(let old, let new):
         hub.replace(old, with: new)
         lanes.add(.handedOver, to: old)
-      case .signal(.shown(let presence, let address), _, _, _):
+      case .signal(.shown(let presence, let addresses), _, _, _):
         // It is sent after the entries before it.
         lanes.send()
         lanes = LaneBatch(registries.fanOutLoad)
-        isTaken = hub.present(presence, to: address)
+        for address in addresses { isTaken = hub.present(presence, to: address) }
       case .signal(let signal, let session, let party, let target):
         isTaken = hub.route(signal, from: session, party: party, to: target, into: &lanes)
       case .profile(let party, let profile, let session, let contactSnapshot):

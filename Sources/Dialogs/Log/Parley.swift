@@ -473,6 +473,13 @@ public final class Parley: Sendable {
 
   // MARK: Sessions
 
+  /// Removes a session from the hub (`Hub.unregister`), and charges its user for what others are sent of its end.
+  public func unregister(_ session: any LiveSession, at time: Timestamp) {
+    let count = hub.unregister(session, time: time)
+    if count == 0 { return }
+    sending.budget(of: session.party, from: session.peer, now: time).owe(deliveries: count, now: time)
+  }
+
   /// Ends a session: it leaves its rooms, and nothing is delivered to it any more.
   ///
   /// - Parameter isLost: whether the others are told that it was lost for a technical reason.

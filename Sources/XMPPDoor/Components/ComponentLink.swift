@@ -48,7 +48,13 @@ final class ComponentLink: RemoteLink {
       }
     case .signal(let signal, _):
       switch signal {
-      case .shown(let presence, let to): connection.write { Outbound.write(presence, to: to, into: &$0) }
+      case .shown(let presence, let addresses):
+        for address in addresses { connection.write { Outbound.write(presence, to: address, into: &$0) } }
+      case .probes(let user, let addresses):
+        for address in addresses {
+          let probe = RelayedStanza(probing: address, for: user)
+          connection.write { Outbound.write(probe, into: &$0) }
+        }
       case .stanza(let stanza): connection.write { Outbound.write(stanza, into: &$0) }
       case .closed: connection.fail(StreamError(.systemShutdown))
       case .node(let event): tell(event)

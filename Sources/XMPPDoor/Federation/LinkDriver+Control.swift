@@ -59,7 +59,7 @@ extension LinkDriver {
 
   /// Closes the streams if nothing that was written waits to be taken, and tells when they have ended.
   func stopOn() {
-    guard let stopping, ledger.count == 0 else { return }
+    guard let stopping, ledger.count == 0, !isRestDue else { return }
     if streams.isEmpty { return stopping.succeed() }
     guard !isShutDown else { return }
     isShutDown = true

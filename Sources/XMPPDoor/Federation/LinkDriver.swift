@@ -40,6 +40,8 @@ final class LinkDriver {
   private var heardAt: NIODeadline?
   /// Whether what stanzas of this turn of the loop were answered with is still to be flushed.
   private var isFlushDue = false
+  /// Whether more live stanzas wait than were written at once, and the rest is still to be written.
+  private(set) var isRestDue = false
   private var timer: (at: NIODeadline, task: Scheduled<Void>)?
   /// Whoever waits for the end while the server stops, and whether the streams were told.
   var stopping: EventLoopPromise<Void>?
@@ -76,12 +78,17 @@ final class LinkDriver {
       owe(through: row.position)
       handle(.owed)
       if hasUnstoredCertificate { noteCertificate(isKnown: true) }
-      if stream != nil, cursor.arrived(row.position, lags: lags) { write(row) }
+      // What waits to be written before it has its time: then the row is read again.
+      if stream != nil, cursor.arrived(row.position, lags: lags || !queue.isEmpty) { write(row) }
     case .signal(let signal, _):
       switch signal {
-      case .shown(let presence, let to):
-        send(.presence(presence, to: to))
-        RemoteCards.shown(presence, to: to, by: link)
+      case .shown(let presence, let addresses):
+        for address in addresses {
+          send(.presence(presence, to: address))
+          RemoteCards.shown(presence, to: address, by: link)
+        }
+      case .probes(let user, let addresses):
+        for address in addresses { send(.stanza(RelayedStanza(probing: address, for: user))) }
       case .stanza(let stanza): send(.stanza(stanza))
       case .node(let event): link.tell(event)
       case .call(let signal): RemoteCalls.told(signal, by: link)
@@ -133,8 +140,11 @@ final class LinkDriver {
 
   /// Writes what waits, as far as the stream takes it.
   private func writeOn() {
-    guard let stream, !lags else { return }
-    if cursor.state == .following { return writeLive(before: nil) }
+    guard let stream, !lags, !isRestDue else { return }
+    if cursor.state == .following {
+      writeLive(before: nil)
+      return
+    }
     guard cursor.read() else { return }
     let (pair, after, link, handle) = (pair, cursor.position, link, stream.handle)
     parley.fetch(for: .network(pair.remote), on: link.lane) { reader in
@@ -150,8 +160,7 @@ final class LinkDriver {
     guard case .success(let rows) = page else { return stream.close(StreamError(.internalServerError)) }
     var last: Position?
     for row in rows {
-      if lags { break }
-      write(row)
+      if lags || !write(row) { break }
       last = row.position
     }
     // The store leaves out rows whose entry is gone, so only an empty page is surely the last.
@@ -166,8 +175,28 @@ final class LinkDriver {
     if ledger.count == 0, cursor.state == .following { self.handle(.settled) }
   }
 
-  private func writeLive(before row: Position?) {
-    for item in queue.take(before: row) { write(item) }
+  /// Writes the live stanzas that stand before a row, or all if it is `nil`: so many at once. The rest follows when the loop has
+  /// served others.
+  ///
+  /// - Returns: Whether that was all.
+  @discardableResult private func writeLive(before row: Position?) -> Bool {
+    for item in queue.take(before: row, most: FederationLimits.liveAtOnce) { write(item) }
+    guard queue.isWaiting(before: row) else { return true }
+    if !isRestDue {
+      isRestDue = true
+      let link = link
+      link.lane.runLater { link.driver.writeRest() }
+    }
+    return false
+  }
+
+  /// Goes on with live stanzas that others had to be served before. A stream that has begun with them gets all of them, as it does with
+  /// those that need not wait.
+  private func writeRest() {
+    isRestDue = false
+    if stream?.isClosing == false, cursor.state == .following { writeLive(before: nil) } else { writeOn() }
+    flush()
+    stopOn()
   }
 
   private func write(_ item: LiveQueue.Item) {
@@ -180,9 +209,9 @@ final class LinkDriver {
     if case .stanza(let stanza) = item { requests.sent(stanza) }
   }
 
-  private func write(_ row: OutboxRow) {
-    guard let stream else { return }
-    writeLive(before: row.position)
+  /// Writes a row behind the live stanzas before it. Returns whether it could be: not if these were too many to be written at once.
+  @discardableResult private func write(_ row: OutboxRow) -> Bool {
+    guard let stream, writeLive(before: row.position) else { return false }
     switch OutboxRendering.write(row, at: parley.clock.now, parley.hub, to: stream) {
     case .written:
       metrics.federationStanzas.add(row.item.flow)
@@ -198,6 +227,7 @@ final class LinkDriver {
       post(.bounce(pair, positions: row.position...row.position, failure))
     }
     if ledger.needsBarrier(at: .now()) { writeBarrier() }
+    return true
   }
 
   /// Writes a ping to the other domain, whose answer shows that the rows before it were taken (XEP-0199).

@@ -139,7 +139,7 @@ enum RemoteInbound {
     case .available, .unavailable:
       let presence = announced(arrival, isAvailable: type == .available)
       let hub = arrival.parley.hub
-      arrival.inOrder(.shown(presence, to: arrival.to.bare)) {
+      arrival.inOrder(.shown(presence, to: [arrival.to.bare])) {
         hub.present(presence, to: arrival.to.bare)
       } then: { isKept in
         if isKept { RemoteInterests.announced(arrival) }

@@ -51,7 +51,7 @@ struct DeferredSignals {
         || presence.listStep != nil ? nil : .occupant(presence.room.dialog, presence.nick)
     case .stanza(let stanza):
       stanza.typing == nil ? nil : .chatState(stanza.from.id, stanza.fromResource, stanza.room?.dialog)
-    case .profile, .contactNamed, .shown, .notice, .node, .announcement, .call, .undelivered, .closed: nil
+    case .profile, .contactNamed, .shown, .probes, .notice, .node, .announcement, .call, .undelivered, .closed: nil
     }
   }
 }

@@ -630,7 +630,7 @@ final class XMPPSession {
       Outbound.relayed(stanza, form, to: self)
     case .call(let signal): JingleSessions.told(signal, self)
     case .contactNamed(let party, let version): Roster.push(nameOf: party, at: version, to: self)
-    case .profile, .shown: break
+    case .profile, .shown, .probes: break
     case .occupant(let presence):
       RoomOutbound.presence(presence, form, to: self)
       if form == .roomOwn {
@@ -810,7 +810,7 @@ final class XMPPSession {
       parley.submitSurely(last)
     } else {
       let now = parley.clock.now
-      parley.hub.unregister(handle, time: now)
+      parley.unregister(handle, at: now)
       oweMissed()
       parley.submitSurely(last)
       parley.leave(party, at: now)

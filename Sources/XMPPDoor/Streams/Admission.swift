@@ -198,7 +198,7 @@ extension XMPPConnection {
       // The session may have ended when the hub already knew the handle.
       handle.ended()
       let now = door.parley.clock.now
-      door.parley.hub.unregister(handle, time: now)
+      door.parley.unregister(handle, at: now)
       door.parley.leave(handle.party, session: handle.id, at: now)
       // The loop of the former session may have stored it for the next start, in which the client resumes it: a client that
       // is told that there is none would not. This stream ends with the stop, without an answer.

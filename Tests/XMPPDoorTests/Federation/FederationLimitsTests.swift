@@ -180,6 +180,33 @@ import XMPP
     try await scripted.end()
   }
 
+  /// What has waited for a stream is written in pieces, between which the loop serves others, and before the message behind it.
+  @Test func whatHasWaitedForAStreamIsWrittenInPieces() async throws {
+    var limits = LinkLimits()
+    // Nobody's turn to open a stream comes.
+    limits.openingPerZone = 0
+    let scripted = try await ScriptedFederation(limits: limits)
+    let (romeo, link) = (try await scripted.user("romeo"), try scripted.link("mantua.example"))
+    let presence = Presence(
+      from: romeo, resource: "orchard", availability: .online, time: Timestamp(milliseconds: 0))
+    let addresses = try (0..<2 * FederationLimits.liveAtOnce + 50).map { number in
+      try #require(BareJID(parsing: "p\(number)@mantua.example"))
+    }
+    await link.ask { $0.receive(.signal(.shown(presence, to: addresses), .direct)) }
+    try await scripted.parley.post(
+      .message(
+        MessageDraft(
+          to: try #require(BareJID(parsing: "balthasar@mantua.example")), content: Content(kind: .text, text: "Hail."),
+          envelope: Envelope(type: .chat), traits: [.archived], key: nil)), by: romeo)
+    let peer = await ScriptedStream.open(link)
+    for number in addresses.indices { #expect(await peer.next()?.contains("p\(number)@") == true) }
+    #expect(await peer.next()?.contains("Hail.") == true)
+    let most = await link.ask { _ in (peer.handle.stream as? ScriptedStream)?.mostAtOnce }
+    #expect(most == FederationLimits.liveAtOnce)
+    #expect(await link.ask { $0.queue.isEmpty })
+    try await scripted.end()
+  }
+
   @Test func aLinkThatWasIdleLongestMakesRoom() async throws {
     let network = try ServerNetwork()
     let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })

@@ -81,6 +81,9 @@ final class ScriptedStream: FederationStream {
   private(set) lazy var handle = FederationStreamHandle(self, loop: loop)
   private let loop: any EventLoop
   private let continuation: AsyncStream<String>.Continuation
+  private var unflushed = 0
+  /// The highest number of stanzas that were written before a flush.
+  private(set) var mostAtOnce = 0
   let acknowledges = true
   let isWritable = true
   let isClosing = false
@@ -107,11 +110,15 @@ final class ScriptedStream: FederationStream {
   func write(_ body: (inout ElementWriter) -> Void) -> Bool {
     var writer = StreamFraming.writer()
     body(&writer)
+    unflushed += 1
     continuation.yield(String(buffer: writer.buffer))
     return true
   }
 
-  func flush() {}
+  func flush() {
+    mostAtOnce = max(mostAtOnce, unflushed)
+    unflushed = 0
+  }
   func handled() {}
   func setPaused(_ isPaused: Bool) {}
   func close(_ error: StreamError?) { continuation.yield("closed: \(error?.condition.text ?? "")") }

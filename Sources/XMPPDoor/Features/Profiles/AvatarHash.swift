@@ -71,7 +71,8 @@ struct AvatarHash: Feature {
       time: session.parley.clock.now)
     session[retraction] = profile.avatarHash == nil ? next : nil
     session.presence = next
-    session.parley.hub.setPresence(next, of: session.handle)
+    let count = session.parley.hub.setPresence(next, of: session.handle)
+    if count > 0 { session.sending.owe(deliveries: count, now: next.time) }
   }
 
   /// Returns the children of a presence with another hash; `nil` if nothing changes.
