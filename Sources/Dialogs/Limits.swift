@@ -566,6 +566,9 @@ public enum Limits {
   public static let callsOpenMax = 32
   /// Bytes of a call's id in XMPP; UUIDs have 36. A stanza with a longer one is relayed as an ordinary message.
   public static let callNameBytesMax = 256
+  /// Bytes of the children of a call's message in XMPP; those of clients have some hundreds, with verification of keys a kilobyte. All of
+  /// them are kept, in both archives, and four such messages of a call count for the day. More: `call-stanza-too-large`.
+  public static let callStanzaBytesMax = 16_384
   /// Bytes of a session description; browsers' with video have about 6,000. More: `sdp-too-long`.
   public static let callSDPBytesMax = 32_768
   /// Bytes of a candidate, and of an app's own information in a call. More: `candidate-too-long`, `info-too-long`.

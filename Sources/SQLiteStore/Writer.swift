@@ -219,8 +219,13 @@ extension Query {
   static let deleteFeed = Query("DELETE FROM feed WHERE user = ?1 AND position = ?2")
   fileprivate static let traces = Query(
     """
-    SELECT author, peer, time, stanza_id, key_id, key_hash, coalesce(length(detail), 0), kind FROM payloads
-    WHERE position = ?1 AND dialog = ?2
+    SELECT author, peer, time, stanza_id, key_id, key_hash,
+      CASE kind WHEN \(Fact.Kind.message.rawValue) THEN 0 ELSE
+        coalesce(length(detail), 0) + coalesce(length(extras), 0) + length(CAST(coalesce(text, '') AS BLOB))
+        + length(CAST(coalesce(fields, '') AS BLOB)) + length(CAST(coalesce(stanza_id, '') AS BLOB))
+        + length(CAST(coalesce(lang, '') AS BLOB)) END,
+      kind
+    FROM payloads WHERE position = ?1 AND dialog = ?2
     """)
   fileprivate static let deleteState = Query("DELETE FROM states WHERE position = ?1")
   fileprivate static let deletePayload = Query("DELETE FROM payloads WHERE position = ?1")

@@ -63,6 +63,7 @@ extension Judge {
     try checkStranger(callParty.party, peer.address)
     try checkPace(of: callParty.party)
     try checkOutbox(from: callParty.party, to: peer)
+    try checkStores(by: callParty.party, post)
     let open = try writer.openCalls(of: peer.id, limit: Limits.callsOpenMax)
     let opening = CallOpening.of(
       name: name, isApp: callParty.isApp, caller: callParty.party.id, callee: peer.id, among: open
@@ -245,6 +246,10 @@ extension Judge {
     guard stanza.name.utf8.count <= Limits.callNameBytesMax, draft.to != author.address else {
       return try message(post, draft)
     }
+    guard draft.content.extras.count <= Limits.callStanzaBytesMax else {
+      throw Problem(
+        .tooLarge, "call-stanza-too-large", "A message of a call has at most \(Limits.callStanzaBytesMax) bytes.")
+    }
     let peer = try reachable(draft.to, for: author)
     try checkBlocks(author, resource: draft.envelope.fromResource, peer)
     let stored = try writer.dialog(between: min(author.id, peer.id), and: max(author.id, peer.id))
@@ -262,7 +267,6 @@ extension Judge {
         throw Problem(.conflict, "call-name-used", "There was a call of this id: make another.")
       }
       let callParty = Call.CallParty(author, resource: draft.envelope.fromResource, isApp: false)
-      try stores(said.content, said.envelope, by: author, post)
       _ = try ring(post, callParty, peer, name: stanza.name, stanza.kind, said, key: draft.key)
       return settle(post)
     }
@@ -344,6 +348,7 @@ extension Judge {
     let (caller, callee) = (call.caller.party, call.callee.party)
     guard let content = CallLog.content(of: call, id: realms.entryID(call.id, in: caller.realm)) else { return }
     let (state, _) = try dialog(of: caller, and: callee)
+    countBeside(Int(content.storedBytes))
     let entry = try insertMessage(
       from: caller, at: .peer(callee), in: state, content: content, envelope: Envelope(type: .chat),
       traits: CallLog.traits(of: call), key: nil)

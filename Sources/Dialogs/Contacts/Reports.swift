@@ -54,7 +54,7 @@ extension Judge {
         messages: try draft.messages.prefix(Limits.reportMessagesMax).map {
           try reported($0, by: draft.reported, to: owner)
         }, createdAt: time, forwarding: forwarding(of: draft.reported.jid.domain, draft.consent, by: owner))
-      let stored = try writer.insert(report)
+      let stored = try add(report)
       try hooks.note(.reportCreated, of: owner.id, detail: stored.id, in: owner.realm, at: time, writer)
       kept.append(stored)
       (mine, all) = (mine + 1, all + 1)
@@ -103,7 +103,7 @@ extension Judge {
     try strangers.checkReport(by: author.address, home: home, at: time)
     let reporter = try known(author)
     strangers.countReport(by: author.address, home: home)
-    let stored = try writer.insert(
+    let stored = try add(
       Report(
         realm: home, reporter: reporter.id, reported: report.reported.description, reason: report.reason,
         text: Self.cutReport(report.text), consent: [],
@@ -114,6 +114,13 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.value = [stored]
     settle(post, receipt)
+  }
+
+  /// Stores a report. Its bytes count for the reporter: the ids and the reason are as long as the stanza that they came in.
+  mutating func add(_ report: Report) throws -> Report {
+    let texts = [report.reported, report.reason, report.text] + report.messages.flatMap { [$0.id, $0.text ?? ""] }
+    countBeside(texts.reduce(Int(Limits.storedMessageBytes)) { $0 + $1.utf8.count })
+    return try writer.insert(report)
   }
 
   /// Checks that one more report may be made.

@@ -52,6 +52,7 @@ extension Judge {
     let pair = DomainPair(local: item.sender.domain, remote: to.domain)
     // What accepted posts entail, and what answers others, may exceed the bounds once.
     if try ledger().isFull(for: from.id, pair, times: 2) { return }
+    if case .stanza(let stanza) = item { countBeside(Int(Limits.storedMessageBytes) + stanza.byteCount) }
     let row = OutboxRow(position: position, expiresAt: time + giveUp, item: item)
     let number = try number(of: pair)
     try writer.insert(row, by: from.id, pair: number)

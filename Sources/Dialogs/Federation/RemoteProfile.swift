@@ -42,7 +42,10 @@ extension Judge {
     if let avatar = draft.avatar { user.profile.avatarHash = avatar?.hash }
     if user.profile != before {
       try writer.update(user)
-      if let avatar = draft.avatar, user.profile.avatarHash != before.avatarHash { try setAvatar(avatar, of: user.id) }
+      if let avatar = draft.avatar, user.profile.avatarHash != before.avatarHash {
+        countBeside(avatar?.bytes.count ?? 0)
+        try setAvatar(avatar, of: user.id)
+      }
     }
     tell(.signal(.profile(user.party, user.profile), nil, user.party, .user(client.bare, resource: client.resource)))
     settle(post)

@@ -305,16 +305,28 @@ struct Judge {
 
   /// Counts the bytes of a message, which the caller stores next. Throws if its author may store no more today.
   ///
-  /// - Parameter reference: what the message does to an earlier one.
+  /// - Parameters:
+  ///   - reference: what the message does to an earlier one.
+  ///   - mentions: the number of its mentions, each of which is a row.
   mutating func stores(
-    _ content: Content, _ envelope: Envelope, _ reference: Reference? = nil, by author: Party, _ post: Post
+    _ content: Content, _ envelope: Envelope, _ reference: Reference? = nil, mentions: Int = 0, by author: Party,
+    _ post: Post
   ) throws {
     if post.isFromBackend { return }
-    let bytes = content.storedBytes + Int64(envelope.id?.utf8.count ?? 0)
+    let rows = content.attachments.reduce(Int64(mentions) * Limits.storedMessageBytes) { $0 + $1.storedBytes }
+    let bytes = content.storedBytes + envelope.storedBytes + rows
     let accounts = sending.storing(author, in: realms)
     try sending.checkStored(
       bytes, of: accounts, beside: storing, isNeeded: reference?.kind.storedContent == .needed, at: now)
     for account in accounts { storing[account, default: 0] += bytes }
+  }
+
+  /// Refuses the present post if its author may store no more of what is counted as messages are today. What it stores is counted
+  /// behind it (`decideCounting`).
+  func checkStores(by author: Party, _ post: Post) throws(Problem) {
+    if post.isFromBackend { return }
+    try sending.checkStored(
+      Limits.storedMessageBytes, of: sending.storing(author, in: realms), beside: storing, at: now)
   }
 
   /// Counts bytes that the present post stores beside entries, with those of its entries (`decideCounting`). A negative number
@@ -395,7 +407,8 @@ struct Judge {
     case .leave(let time, let status):
       try writer.setLastSeen(time, for: post.author.id)
       try writer.setValue(
-        of: post.author.id, node: ValueKey.lastStatus, item: ValueKey.bytes, status.map { Array($0.utf8) })
+        of: post.author.id, node: ValueKey.lastStatus, item: ValueKey.bytes,
+        status.map { Array(Self.cut($0, Limits.statusBytesMax).utf8) })
       settle(post)
     case .endTyping:
       effects.append(.typingOverdue)

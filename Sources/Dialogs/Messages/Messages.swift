@@ -27,7 +27,7 @@ extension Judge {
         $0, text: content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [peer],
         in: state.dialog.id, realm: author.realm, mayModerate: false, isApp: isApp)
     }
-    try stores(content, draft.envelope, found?.reference, by: author, post)
+    try stores(content, draft.envelope, found?.reference, mentions: mentions.count, by: author, post)
     let entry = try insertMessage(
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions,

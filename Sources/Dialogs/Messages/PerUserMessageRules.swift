@@ -146,7 +146,7 @@ extension Judge {
     if case .message(let message) = entry.fact, entry.state?.retraction == nil, message.content.kind != .encrypted {
       said = Self.cutReport(entry.state?.text ?? message.content.text)
     }
-    _ = try writer.insert(
+    _ = try add(
       Report(
         realm: user.realm, reporter: user.id, reported: entry.author.address.description, reason: reason,
         text: Self.cutReport(text), consent: consent,

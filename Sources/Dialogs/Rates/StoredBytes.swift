@@ -94,6 +94,19 @@ extension Content {
   }
 }
 
+extension Envelope {
+  /// The bytes that a stanza is counted with beside its content.
+  var storedBytes: Int64 { Int64((id?.utf8.count ?? 0) + (language?.utf8.count ?? 0)) }
+}
+
+extension Attachment {
+  /// The bytes that a file of a message is counted with: it is named in a row of its own, or in a part of the message (`Bundle`).
+  var storedBytes: Int64 {
+    let texts = [url, name, mediaType, thumbnail?.url, thumbnail?.mediaType]
+    return texts.reduce(Limits.storedMessageBytes) { $0 + Int64($1?.utf8.count ?? 0) }
+  }
+}
+
 extension Problem {
   public static let dayBytesCode = "messages-day-quota"
 }

@@ -1,7 +1,7 @@
 /// How what a post stores counts for the bytes of its author's day (`StoredBytes`).
 enum StoredContent {
-  /// It does not: it is a message, which `Judge.stores` counts by its `Reference.Kind`; it replaces something that has a bound of its own; or an
-  /// operator or the server stores it.
+  /// It does not: it is a message, which `Judge.stores` counts by its `Reference.Kind`; it leaves nothing; it replaces something that
+  /// has a bound of its own; or an operator or the server stores it.
   case uncounted
   /// As messages do: it is refused when its author may store no more today.
   case counted
@@ -13,15 +13,17 @@ enum StoredContent {
 extension Intent {
   var storedContent: StoredContent {
     switch self {
-    case .message, .marker, .link, .contactGroup, .report, .remoteProfile, .openDialog, .call, .archivePreferences,
-      .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm, .leave, .endTyping, .imported,
-      .refused, .work, .scheduledMessage(.send):
+    case .message, .link, .contactGroup, .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver,
+      .outbox, .signal, .confirm, .leave, .endTyping, .imported, .refused, .work, .scheduledMessage(.send):
       .uncounted
+    case .call(let intent): intent.storedContent
     // Such as who may write to the user: the log has none of it.
     case .profile(let draft) where draft.hasSettingsAlone: .uncounted
     case .profile(let draft) where draft.removesAlone: .needed
-    case .contact, .befriend, .redeem, .profile: .counted
-    case .removeContact, .block, .unblock, .settings, .perUser, .draft, .scheduledMessage: .needed
+    case .contact, .befriend, .redeem, .profile, .remoteProfile: .counted
+    case .removeContact, .block, .unblock, .report, .openDialog, .marker, .settings, .perUser, .draft,
+      .scheduledMessage:
+      .needed
     case .subscription(let act, _, _):
       switch act {
       case .subscribe, .subscribed: .counted
@@ -59,6 +61,17 @@ extension ProfileDraft {
   }
 }
 
+extension CallIntent {
+  fileprivate var storedContent: StoredContent {
+    switch self {
+    // A call that rings can be answered and ended. `Judge.ring` counts a new one as a message, behind repeats.
+    case .start, .move, .said: .needed
+    case .negotiation(let negotiation): if case .end = negotiation.act { .needed } else { .uncounted }
+    case .signal, .expire: .uncounted
+    }
+  }
+}
+
 extension RoomIntent {
   fileprivate var storedContent: StoredContent {
     switch self {
@@ -67,9 +80,10 @@ extension RoomIntent {
     case .configure(_, let draft) where draft.avatar.flatMap({ $0 }) != nil: .counted
     // An owner closes a room that is flooded, or makes it moderated. A member who enters by another nick changes the one
     // that is reserved for them.
-    case .configure, .members, .roles, .destroy, .enter: .needed
+    case .configure, .members, .roles, .destroy, .enter, .decline: .needed
+    // A member has one mark, which contains nothing of the stanza.
     case .introduce, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .prepare, .abandon,
-      .decline, .askForVoice, .unbookmark, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate, .lose,
+      .askForVoice, .unbookmark, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate, .lose,
       .readNicks, .come:
       .uncounted
     }

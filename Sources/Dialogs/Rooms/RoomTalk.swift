@@ -85,7 +85,7 @@ extension Judge {
     }
     // A change of a message does not count as a further one.
     if found?.reference.changes != true { try slow(author, speaker.role, in: state) }
-    try stores(draft.content, draft.envelope, found?.reference, by: author, post)
+    try stores(draft.content, draft.envelope, found?.reference, mentions: mentions.count, by: author, post)
 
     appear(author, in: state.room)
     let nick = try nick(of: speaker, post, in: state)

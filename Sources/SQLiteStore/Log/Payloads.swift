@@ -89,8 +89,9 @@ extension Writer {
       let detail = FactCoding.encode(entry.fact)
       growth.entries += 1
       growth.bytes += Int64(detail?.count ?? 0)
-      if let content = entry.fact.stanza?.content {
-        growth.bytes += Int64(content.text.utf8.count + (content.fields?.utf8.count ?? 0) + content.extras.count)
+      if let stanza = entry.fact.stanza {
+        let texts = [stanza.content.text, stanza.content.fields, stanza.envelope.id, stanza.envelope.language]
+        growth.bytes += Int64(texts.reduce(stanza.content.extras.count) { $0 + ($1?.utf8.count ?? 0) })
       }
       return try stanza.bind(detail, nil as Int64?, nil as Int64?).run()
     }
