@@ -189,12 +189,17 @@ extension Judge {
   private mutating func purge(_ post: Post, _ name: String, of owner: Party) throws {
     var node = try owned(name, of: owner, by: post.author)
     guard node.configuration.persistsItems else { throw Problem.nodeTransient }
-    try clear(&node, of: owner)
-    try store(node)
-    try record(NodeChange(node: name, item: nil, act: .purged), of: owner)
-    try tell(.purged, of: node, by: owner)
+    try purge(&node, of: owner)
     try follow(name, nil, by: post)
     settle(post)
+  }
+
+  /// Removes all items of a node at once: there is one event, and the entries that published them are erased in pieces.
+  mutating func purge(_ node: inout Node, of owner: Party) throws {
+    try clear(&node, of: owner)
+    try store(node)
+    try record(NodeChange(node: node.name, item: nil, act: .purged), of: owner)
+    try tell(.purged, of: node, by: owner)
   }
 
   private mutating func clear(_ node: inout Node, of owner: Party) throws {

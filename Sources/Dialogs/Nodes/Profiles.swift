@@ -231,18 +231,24 @@ extension Judge {
     Node(owner: owner.id, name: view.rawValue, configuration: view.mirrored, createdAt: time)
   }
 
-  private mutating func clear(
-    _ view: ProfileNode, _ id: String? = nil, notifies: Bool, _ owner: Party
-  ) throws {
+  /// Removes the item with this id.
+  private mutating func remove(_ id: String, from view: ProfileNode, _ owner: Party) throws {
+    guard var node = try writer.node(view.rawValue, of: owner.id),
+      let item = try writer.item(id, in: node.name, of: owner.id)
+    else { return }
+    try remove(item, from: &node, of: owner, notifies: false)
+  }
+
+  /// Removes all items. A client may have configured the node to have thousands.
+  private mutating func clear(_ view: ProfileNode, _ owner: Party) throws {
     guard var node = try writer.node(view.rawValue, of: owner.id) else { return }
-    let items =
-      try id.map { try writer.item($0, in: node.name, of: owner.id).map { [$0] } ?? [] }
-      ?? writer.items(in: node.name, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
-    for item in items { try remove(item, from: &node, of: owner, notifies: notifies) }
+    if node.itemCount > 1 { return try purge(&node, of: owner) }
+    guard let item = try writer.items(in: node.name, of: owner.id, newest: true, limit: 1).last else { return }
+    try remove(item, from: &node, of: owner, notifies: true)
   }
 
   private mutating func mirror(name: String?, _ owner: Party) throws {
-    guard let name else { return try clear(.nickname, notifies: true, owner) }
+    guard let name else { return try clear(.nickname, owner) }
     try write(.nickname(name), as: nil, in: .nickname, owner)
   }
 
@@ -262,7 +268,7 @@ extension Judge {
     let none = AvatarMetadata(hashes: [], form: .none)
     try write(.avatarMetadata(none), as: Self.itemID, in: .avatarMetadata, owner)
     // A removed avatar is removed from the data node too.
-    if let old { try clear(.avatarData, old, notifies: false, owner) }
+    if let old { try remove(old, from: .avatarData, owner) }
   }
 
   private mutating func mirrorCard(
