@@ -272,6 +272,8 @@ public enum Limits {
   public static let pinsMax = 50
   /// Messages that one user stars: counting them takes a few milliseconds. The next is refused with `too-many-stars`.
   public static let starsMax = 5_000
+  /// The age at which a number of rows that is to refuse something is counted again.
+  static let rowCountAge: Duration = .seconds(60)
   /// Messages that one user deletes for themselves one by one, parts of messages included: counting them takes the
   /// committer a millisecond. The next is refused with `too-many-hidden`; clearing a dialog takes one value however
   /// long it is.
@@ -566,8 +568,8 @@ public enum Limits {
   public static let callsOpenMax = 32
   /// Bytes of a call's id in XMPP; UUIDs have 36. A stanza with a longer one is relayed as an ordinary message.
   public static let callNameBytesMax = 256
-  /// Bytes of the children of a call's message in XMPP; those of clients have some hundreds, with verification of keys a kilobyte. All of
-  /// them are kept, in both archives, and four such messages of a call count for the day. More: `call-stanza-too-large`.
+  /// Bytes of the children of a call's message in XMPP, all of which are kept for the archives; clients write some hundreds, or a
+  /// kilobyte if they verify keys. More: `call-stanza-too-large`.
   public static let callStanzaBytesMax = 16_384
   /// Bytes of a session description; browsers' with video have about 6,000. More: `sdp-too-long`.
   public static let callSDPBytesMax = 32_768

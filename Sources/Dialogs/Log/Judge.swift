@@ -55,6 +55,9 @@ struct Judge {
   var publishedSizes: [PublishedSize.Key: PublishedSize] = [:]
   /// The use of file storage of users who have asked for a slot.
   var blobUses: [UserID: KeptBlobUse] = [:]
+  /// How many messages users have deleted for themselves, and starred.
+  var hiddenCounts: [UserID: RowCount] = [:]
+  var starCounts: [UserID: RowCount] = [:]
   private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
   private var dirty: [DialogState] = []
@@ -221,6 +224,8 @@ struct Judge {
     requestBytes = [:]
     publishedSizes = [:]
     blobUses = [:]
+    hiddenCounts = [:]
+    starCounts = [:]
     preferences = [:]
     dialogs = [:]
     dirty = []
@@ -251,6 +256,8 @@ struct Judge {
     if requestBytes.count > Limits.cachedUsersMax { requestBytes = [:] }
     if publishedSizes.count > Limits.cachedUsersMax { publishedSizes = [:] }
     if blobUses.count > Limits.cachedUsersMax { blobUses = [:] }
+    if hiddenCounts.count > Limits.cachedUsersMax { hiddenCounts = [:] }
+    if starCounts.count > Limits.cachedUsersMax { starCounts = [:] }
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     if hasEmptiedMany { emptiedPairs = [] }

@@ -1,4 +1,11 @@
 import Addresses
+import Basics
+
+/// The number of a user's rows of one kind, as it is in the committer's memory.
+struct RowCount {
+  var rows: Int
+  let countedAt: Timestamp
+}
 
 extension Judge {
   mutating func perUser(
@@ -30,6 +37,13 @@ extension Judge {
     settle(post, receipt)
   }
 
+  /// Returns the known number of a user's rows, or counts them: if it is not known, or is to refuse something and is old, as rows are also
+  /// removed without a post of the user. So a try that is refused reads nothing.
+  private func counted(_ known: RowCount?, below bound: Int, _ count: () throws -> Int) throws -> RowCount {
+    if let known, known.rows < bound || time < known.countedAt + Limits.rowCountAge { return known }
+    return RowCount(rows: try count(), countedAt: time)
+  }
+
   private mutating func hide(_ post: Post, _ id: PublicID, in dialog: DialogID) throws {
     let user = post.author
     if let position = realms.position(of: id, in: user.realm), try writer.isHidden(position, in: dialog, for: user.id) {
@@ -42,12 +56,17 @@ extension Judge {
       parts = message.parts
       counts = message.traits.contains(.counts) && entry.author.id != user.id
     }
-    guard try writer.hiddenCount(of: user.id) + parts < Limits.hiddenMax else {
+    let rows = try counted(hiddenCounts[user.id], below: Limits.hiddenMax - parts) {
+      try writer.hiddenCount(of: user.id)
+    }
+    hiddenCounts[user.id] = rows
+    guard rows.rows + parts < Limits.hiddenMax else {
       throw Problem(
         .tooLarge, "too-many-hidden",
         "One user deletes at most \(Limits.hiddenMax) messages for themselves. Clear the dialog instead.",
         field: "messageId")
     }
+    hiddenCounts[user.id]?.rows += parts + 1
     for number in 0...parts {
       try writer.hide(entry.position + number, in: dialog, for: user.id, counts: counts && number == 0)
     }
@@ -79,6 +98,8 @@ extension Judge {
     var end = last?.position ?? .zero
     if case .message(let message)? = last?.fact { end = end + message.parts }
     try writer.clear(dialog, upTo: end, leaves: leaves, for: user.id)
+    hiddenCounts[user.id] = nil
+    starCounts[user.id] = nil
     if let last {
       let moved = try changeMark(of: user, in: dialog) { mark, ordinal in
         if last.position > mark.displayed { mark.displayed = last.position }
@@ -123,10 +144,15 @@ extension Judge {
     let (entry, _) = try readable(id, in: dialog, by: user)
     if isStarred, entry.state?.retraction != nil { throw Problem.messageDeleted }
     if try writer.isStarred(entry.position, by: user.id) == isStarred { return repeatOf(post) }
-    if isStarred, try writer.starCount(of: user.id) >= Limits.starsMax {
-      throw Problem(
-        .tooLarge, "too-many-stars", "One user stars at most \(Limits.starsMax) messages.", field: "messageId")
+    if isStarred {
+      let rows = try counted(starCounts[user.id], below: Limits.starsMax) { try writer.starCount(of: user.id) }
+      starCounts[user.id] = rows
+      guard rows.rows < Limits.starsMax else {
+        throw Problem(
+          .tooLarge, "too-many-stars", "One user stars at most \(Limits.starsMax) messages.", field: "messageId")
+      }
     }
+    starCounts[user.id]?.rows += isStarred ? 1 : -1
     try writer.setStar(isStarred, entry.position, in: dialog, for: user.id)
     try note(.starred(isStarred), in: dialog, target: entry.position, by: post)
   }
