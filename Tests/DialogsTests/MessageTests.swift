@@ -378,6 +378,37 @@ import Testing
     }
   }
 
+  /// Whoever has hidden or starred as many as one may is refused from memory; the messages are counted again after a minute.
+  @Test func aTryAtTheBoundCountsNothing() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let said = try #require(try await stage.say("1", from: romeo, to: juliet).entry)
+    let other = try #require(try await stage.say("2", from: stage.user("nurse"), to: juliet).entry).dialog
+    let user = juliet.id
+    func refusal(_ intent: PerUserMessageIntent) async -> String? {
+      do throws(Problem) { try await stage.parley.post(.perUser(said.dialog, intent), by: juliet) } catch {
+        return error.code
+      }
+      return nil
+    }
+    try await stage.parley.work { writer in
+      for number in 1...Int64(Limits.hiddenMax) {
+        try writer.hide(Position(1_000 + number), in: other, for: user, counts: false)
+      }
+      for number in 1...Int64(Limits.starsMax) {
+        try writer.setStar(true, Position(1_000 + number), in: other, for: user)
+      }
+    }
+    #expect(await refusal(.star(said.id, true)) == "too-many-stars")
+    #expect(await refusal(.hide(said.id)) == "too-many-hidden")
+    try await stage.parley.work { try $0.clear(other, upTo: Position(1_000_000), leaves: false, for: user) }
+    #expect(await refusal(.star(said.id, true)) == "too-many-stars")
+    #expect(await refusal(.hide(said.id)) == "too-many-hidden")
+    stage.clock.set(stage.clock.now.milliseconds + 60_000)
+    #expect(await refusal(.star(said.id, true)) == nil)
+    #expect(await refusal(.hide(said.id)) == nil)
+  }
+
   @Test func aReportIsMadeOnceAndBounded() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

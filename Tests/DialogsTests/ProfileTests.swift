@@ -257,6 +257,29 @@ import Testing
     #expect(try await profile(stage, romeo).displayName == nil)
   }
 
+  /// Clients may keep many names in the node. They are removed with one event.
+  @Test func aNodeOfManyNamesIsClearedAtOnce() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let session = try await listener(stage, romeo)
+    let node = ProfileNode.nickname.rawValue
+    try await stage.parley.post(.node(.configure(node: node, [.itemsMax(nil)])), by: romeo)
+    for number in 0..<5 {
+      try await stage.parley.post(publish(.nickname("Monty \(number)"), "\(number)", in: .nickname), by: romeo)
+    }
+    _ = events(session)
+    try await stage.parley.post(.profile(ProfileDraft(displayName: .some(nil))), by: romeo)
+    #expect(events(session) == ["nick", "vcard4 +"])
+    #expect(try await item(stage, romeo, .nickname) == nil)
+    // Behind what the post has left for later.
+    try await stage.parley.post(.confirm(.zero), by: romeo)
+    let entries = try await stage.parley.read { try $0.feed(of: romeo.id, after: .zero, limit: 99) }
+    let changes = entries.compactMap { entry -> NodeChange? in
+      if case .node(let change) = entry.fact, change.node == node { change } else { nil }
+    }
+    #expect(changes.map(\.act) == [.purged])
+  }
+
   @Test func aPictureInAVCard4IsThePicture() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -219,6 +219,80 @@ import Testing
     #expect(changes.map(\.contact.name) == [nil, nil, "n3"])
   }
 
+  /// Each stanza of a call is an entry for ever. A call that rings at the bound is answered and ended, and no further one begins.
+  @Test func stanzasOfCallsAreCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(.link(juliet.address, name: nil, groups: nil, mutual: true), by: romeo)
+    func say(_ act: CallAct, _ name: String, to peer: Party, bytes: Int = 700) -> Intent {
+      let draft = MessageDraft(
+        to: peer.address, content: Content(kind: .none, extras: [UInt8](repeating: 0x20, count: bytes)),
+        envelope: Envelope(type: .chat, fromResource: "orchard"), traits: [.archived], key: nil)
+      return .call(.said(CallStanza(message: draft, name: name, act: act, kind: .audio, reason: nil)))
+    }
+    #expect(await refusal(stage, romeo, [say(.ring, "1", to: juliet)]) == nil)
+    #expect(await refusal(stage, juliet, [say(.heard, "1", to: romeo), say(.accept, "1", to: romeo)]) == nil)
+    #expect(await refusal(stage, romeo, [say(.finish, "1", to: juliet)]) == nil)
+    // She has stored two stanzas; the third one is beyond the bound.
+    #expect(await refusal(stage, juliet, [say(.ring, "2", to: romeo)]) == nil)
+    #expect(await refusal(stage, juliet, [say(.ring, "3", to: romeo)]) == "messages-day-quota")
+    #expect(await refusal(stage, romeo, [say(.accept, "2", to: juliet)]) == nil)
+    #expect(await refusal(stage, juliet, [say(.finish, "2", to: romeo)]) == nil)
+    let open = try await Calls(stage.parley).open(of: juliet)
+    #expect(open.isEmpty)
+    stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
+    let long = say(.ring, "4", to: romeo, bytes: Limits.callStanzaBytesMax + 1)
+    #expect(await refusal(stage, juliet, [long]) == "call-stanza-too-large")
+  }
+
+  /// The stanza of a marker stays until the next one in the dialog: it counts there by what it is longer.
+  @Test func stanzasOfMarkersAreCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let juliet = try await stage.user("juliet")
+    func mark(_ entry: Entry, of author: Party) -> Intent {
+      let content = Content(kind: .none, extras: [UInt8](repeating: 0x20, count: 900))
+      return .marker(
+        MarkerDraft(
+          with: author.address, kind: .displayed, target: .entry(entry.id),
+          stanza: (content, Envelope(type: .chat), [])))
+    }
+    func said(by author: Party) async throws -> Intent {
+      mark(try #require(try await stage.say("x", from: author, to: juliet).entry), of: author)
+    }
+    let romeo = try await stage.user("romeo")
+    for _ in 0..<9 {
+      let next = try await said(by: romeo)
+      #expect(await refusal(stage, juliet, [next]) == nil)
+    }
+    var others: [Intent] = []
+    for number in 0..<9 { others.append(try await said(by: stage.user("romeo\(number)"))) }
+    #expect(await refusal(stage, juliet, others) == "messages-day-quota")
+  }
+
+  /// Reports are stored until an operator dismisses them, with a reason of any length; files and mentions are rows.
+  @Test func reportsFilesAndMentionsAreCounted() async throws {
+    let stage = try Stage(sending: Self.policy)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let pattern = BlockPattern(try JID("spam@elsewhere.example"))
+    let report = ReportDraft(reported: pattern, reason: String(repeating: "x", count: 7_000))
+    let block = Intent.block([pattern], reports: [report])
+    #expect(await refusal(stage, romeo, [block, block]) == "messages-day-quota")
+    stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
+    let file = Dialogs.Attachment(blob: nil, url: "https://elsewhere.example/1.png")
+    let album = Intent.message(
+      MessageDraft(
+        to: juliet.address, content: Content(kind: .image, attachments: Array(repeating: file, count: 5)),
+        envelope: Envelope(type: .chat), traits: [.archived], key: nil))
+    #expect(await refusal(stage, romeo, [album]) == nil)
+    #expect(await refusal(stage, romeo, [album]) == "messages-day-quota")
+    let mentions = [romeo, juliet].map { MentionDraft(address: JID($0.address), begin: nil, end: nil) }
+    let calling = Intent.message(
+      MessageDraft(
+        to: romeo.address, content: Content(kind: .text, text: text), envelope: Envelope(type: .chat),
+        traits: [.counts, .archived], key: nil, mentions: mentions))
+    #expect(await refusal(stage, juliet, Array(repeating: calling, count: 5)) == "messages-day-quota")
+  }
+
   /// Who has stored as much as one may still removes things and is protected from others, up to twice the bound.
   @Test func whatIsNeededIsRefusedLater() async throws {
     let stage = try Stage(sending: Self.policy)

@@ -378,6 +378,14 @@ extension StoreConformance {
         try require((1_000..<1_100).contains(writer.growth.bytes - start.bytes), "\(writer.growth)")
         try writer.erase(noted.position, in: noted.dialog)
         try equal(writer.growth, start)
+        let stanza = Message(
+          sequence: 0, content: Content(kind: .none, extras: [UInt8](repeating: 0x20, count: 500)),
+          envelope: Envelope(type: .groupchat, id: "\u{e9}", language: "de"), traits: [.archived])
+        let spoken = try scene.note(
+          .topic(Topic(text: topic, nick: nil, time: scene.time)), by: scene.romeo, in: room.id, stanza: stanza, writer)
+        try require((1_504..<1_604).contains(writer.growth.bytes - start.bytes), "\(writer.growth)")
+        try writer.erase(spoken.position, in: spoken.dialog)
+        try equal(writer.growth, start)
       }
     },
     Case(name: "erasing nothing does nothing") { scene in
