@@ -132,6 +132,11 @@ import Testing
     let dialog = try #require(try await stage.say("love", from: romeo, to: juliet).entry?.dialog)
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
     let alone = try await stage.room("tomb", by: romeo)
+    let nurse = try await stage.user("nurse")
+    try await stage.parley.post(.link(nurse.address, name: nil, groups: nil, mutual: true), by: romeo)
+    let call = CallDraft(
+      to: nurse.address, kind: .audio, resource: "phone", key: RepeatKey(rule: .app, id: "c", bodyHash: 1))
+    try await stage.parley.post(.call(.start(call)), by: romeo)
     let pattern = BlockPattern(JID(try BareJID("paris@localhost")))
     var code: String?
     for _ in 0..<500 where code == nil {
@@ -142,6 +147,8 @@ import Testing
     #expect(code == "messages-day-quota")
     let session = try await stage.session(juliet, "balcony")
     try await erase(stage, romeo)
+    let open = try await Calls(stage.parley).open(of: nurse)
+    #expect(open.isEmpty)
     #expect(try await texts(stage, dialog) == ["-"])
     #expect(session.deliveries().contains(where: isRetraction))
     #expect(try await stage.parley.read { try $0.user(romeo.id)?.state } == .deleted)

@@ -174,7 +174,7 @@ extension Accounts {
   func endCalls(of user: User) async throws(Problem) {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     for call in try await Calls(parley).open(of: party) {
-      try await parley.post(.call(.move(call.id, .end(nil), resource: nil)), by: party)
+      try await parley.post(.call(.move(call.id, .end(nil), resource: nil)), by: party, isUncounted: true)
     }
   }
 
