@@ -272,7 +272,8 @@ public enum Limits {
   public static let pinsMax = 50
   /// Messages that one user stars: counting them takes a few milliseconds. The next is refused with `too-many-stars`.
   public static let starsMax = 5_000
-  /// The age at which a number of rows that is to refuse something is counted again.
+  /// The age at which the number of a user's stars or hidden messages, which is in memory, is counted again if it would refuse one more:
+  /// retention and the ends of rooms remove some. Until then the next is refused without a count.
   static let rowCountAge: Duration = .seconds(60)
   /// Messages that one user deletes for themselves one by one, parts of messages included: counting them takes the
   /// committer a millisecond. The next is refused with `too-many-hidden`; clearing a dialog takes one value however
