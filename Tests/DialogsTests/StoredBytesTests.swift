@@ -237,7 +237,8 @@ import Testing
     #expect(await refusal(stage, juliet, [say(.ring, "2", to: romeo)]) == nil)
     #expect(await refusal(stage, juliet, [say(.ring, "3", to: romeo)]) == "messages-day-quota")
     #expect(await refusal(stage, romeo, [say(.accept, "2", to: juliet)]) == nil)
-    #expect(await refusal(stage, juliet, [say(.finish, "2", to: romeo)]) == nil)
+    // The second one changes nothing, and is relayed as a message.
+    #expect(await refusal(stage, juliet, [say(.finish, "2", to: romeo), say(.finish, "2", to: romeo)]) == nil)
     let open = try await Calls(stage.parley).open(of: juliet)
     #expect(open.isEmpty)
     stage.clock.set(stage.clock.now.milliseconds + 86_400_000)

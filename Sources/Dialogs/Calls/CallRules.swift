@@ -281,7 +281,8 @@ extension Judge {
       if call.hasApp { throw error }
       next = nil
     }
-    guard let next else { return try message(post, draft) }
+    // What changes nothing here may still answer or end the call for the peer's client.
+    guard let next else { return try message(post, draft, isNeeded: true) }
     try record(next, from: call, by: author.id, said: said, key: draft.key, post)
     settle(post)
   }

@@ -315,16 +315,17 @@ struct Judge {
   /// - Parameters:
   ///   - reference: what the message does to an earlier one.
   ///   - mentions: the number of its mentions, each of which is a row.
+  ///   - isNeeded: whether it may be stored at the bound whatever it refers to (`StoredContent.needed`).
   mutating func stores(
-    _ content: Content, _ envelope: Envelope, _ reference: Reference? = nil, mentions: Int = 0, by author: Party,
-    _ post: Post
+    _ content: Content, _ envelope: Envelope, _ reference: Reference? = nil, mentions: Int = 0,
+    isNeeded: Bool = false, by author: Party, _ post: Post
   ) throws {
     if post.isFromBackend { return }
     let rows = content.attachments.reduce(Int64(mentions) * Limits.storedMessageBytes) { $0 + $1.storedBytes }
     let bytes = content.storedBytes + envelope.storedBytes + rows
     let accounts = sending.storing(author, in: realms)
     try sending.checkStored(
-      bytes, of: accounts, beside: storing, isNeeded: reference?.kind.storedContent == .needed, at: now)
+      bytes, of: accounts, beside: storing, isNeeded: isNeeded || reference?.kind.storedContent == .needed, at: now)
     for account in accounts { storing[account, default: 0] += bytes }
   }
 

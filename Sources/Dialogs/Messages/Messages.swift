@@ -2,7 +2,8 @@ import Addresses
 
 /// The rules and effects of messages and markers.
 extension Judge {
-  mutating func message(_ post: Post, _ draft: MessageDraft) throws {
+  /// - Parameter isNeeded: whether its author may send it at the bound of the day's bytes (`StoredContent.needed`).
+  mutating func message(_ post: Post, _ draft: MessageDraft, isNeeded: Bool = false) throws {
     var author = post.author
     var peer = try reachable(draft.to, for: author)
     try checkBlocks(author, resource: draft.envelope.fromResource, peer)
@@ -27,7 +28,8 @@ extension Judge {
         $0, text: content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [peer],
         in: state.dialog.id, realm: author.realm, mayModerate: false, isApp: isApp)
     }
-    try stores(content, draft.envelope, found?.reference, mentions: mentions.count, by: author, post)
+    try stores(
+      content, draft.envelope, found?.reference, mentions: mentions.count, isNeeded: isNeeded, by: author, post)
     let entry = try insertMessage(
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions,
