@@ -59,7 +59,7 @@ enum DoorLimits {
   static let lookupsMax = 4
   /// The bytes of answers from which on they are sent before more of the input is processed, of a client, a server or a
   /// component: one read can hold a thousand requests for a roster of two megabytes. While the other side does not take them, its
-  /// input waits. A channel counts as full from as many bytes on: beside the last two answers, thrice as much waits at most.
+  /// input waits. A channel counts as full from 256 KiB on, so that beside the last answers five times as much waits at most.
   static let gatheredBytesMax = 64 * 1024
   /// The bytes of a roster, a block list, waiting requests, or presences that are written for one request, for which the user is
   /// charged as for one stanza: to copy and encrypt them takes as long. A user is sent 64 MB of them at once, and 12.5 MB a second.

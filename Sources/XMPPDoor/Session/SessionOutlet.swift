@@ -13,7 +13,7 @@ protocol SessionOutlet: AnyObject {
   func write(_ body: (inout ElementWriter) -> Void)
   func flush()
   /// Sends what was gathered if it is much. Returns whether work that has waited may write more now; if not,
-  /// `XMPPSession.resumeReading` is called once it may.
+  /// `XMPPSession.resumeReading` or `resumeAnswers` is called once it may.
   func takesMore() -> Bool
   /// Stops reading from the other side, until each reason is gone.
   func pause(_ why: ReadingPauses)

@@ -66,9 +66,20 @@ extension XMPPSession {
     resumeWaiting()
     tellUnarchived()
     continueLookups()
-    while !paced.isEmpty, !isBehind, outlet?.takesMore() != false { paced.removeFirst()() }
+    sendPaced()
     readOn()
     for address in rooms.behind { RoomInbound.readOn(address, self) }
+  }
+
+  /// Continues with answers and paced stanzas when the loop has done its other work (`SessionOutlet.takesMore`). Nothing is
+  /// read from the log: what is missed waits for acknowledgements, which have not come by that.
+  func resumeAnswers() {
+    resumeWaiting()
+    sendPaced()
+  }
+
+  private func sendPaced() {
+    while !paced.isEmpty, !isBehind, outlet?.takesMore() != false { paced.removeFirst()() }
   }
 
   /// Reads the next missed page, if anything was missed. What no archive has is older than what the replay sends, and

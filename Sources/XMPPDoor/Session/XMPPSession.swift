@@ -487,7 +487,7 @@ final class XMPPSession {
   }
 
   /// Runs the work behind posts whose turn has come, as long as the client takes the answers: hundreds may have waited for one
-  /// post. What then still waits goes on with `resumeReading`, and at once if there is no connection.
+  /// post. What then still waits goes on with `resumeReading` or `resumeAnswers`, and at once if there is no connection.
   private func runWaiting() {
     guard !isEnded, !isRunningWaiting, !posts.isRunning else { return }
     isRunningWaiting = true

@@ -175,12 +175,12 @@ final class XMPPConnection: SessionOutlet {
     if isSending { waitForTurn() } else { goOnWriting() }
   }
 
-  /// Goes on with what has waited for the client to read, and then with its input.
+  /// Goes on with what has waited for the client to read, or for a turn, and then with its input.
   private func goOnWriting() {
     flush()
     countMemory()
     guard isWritable else { return }
-    session?.resumeReading()
+    if pauses.contains(.output) { session?.resumeReading() } else { session?.resumeAnswers() }
     flush()
     guard isWritable else { return }
     pauses.remove(.output)

@@ -46,8 +46,8 @@ class RemoteConnection: ChannelInboundHandler {
   /// The bytes that came and are not charged yet.
   private var uncharged = 0
   private var isInDebt = false
-  /// Whether the rest of the input, and what waits for the peer to read, waits for a turn of its own.
-  private var waitsForTurn = false
+  /// Whether the rest of the input waits for a turn of its own, and whether a change of `isWritable` is handled in it.
+  private var (waitsForTurn, isChangeDue) = (false, false)
   /// Whether the channel is given output: what it reports meanwhile is handled in the next turn.
   private var isSending = false
   /// Whether the connection is about to be closed, as its peer reads nothing: nothing more is gathered.
@@ -137,6 +137,7 @@ class RemoteConnection: ChannelInboundHandler {
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     if isSending {
       countUnread()
+      isChangeDue = true
       waitForTurn()
     } else {
       goOnWriting()
@@ -146,21 +147,24 @@ class RemoteConnection: ChannelInboundHandler {
 
   /// Goes on with what has waited for the peer to read, and then with its input.
   private func goOnWriting() {
+    isChangeDue = false
     flush()
     countUnread()
     writabilityChanged()
     goOn()
   }
 
-  /// Goes on with the input, and with what waits for the peer to read, in a turn of its own. The loop does its other work before,
-  /// however fast the peer reads.
+  /// Goes on with the input in a turn of its own, and with what waits for the peer to read if it reads again: that may be of
+  /// thousands of users. The loop does its other work before, however fast the peer reads.
   private func waitForTurn() {
     guard !waitsForTurn else { return }
     waitsForTurn = true
     let me = NIOLoopBound(self, eventLoop: loopContext.loop)
     loopContext.loop.scheduleTask(in: DoorLimits.fanOutPause) {
-      me.value.waitsForTurn = false
-      if !me.value.isOver { me.value.goOnWriting() }
+      let connection = me.value
+      connection.waitsForTurn = false
+      if connection.isOver { return }
+      if connection.isChangeDue { connection.goOnWriting() } else { connection.goOn() }
     }
   }
 
