@@ -235,7 +235,7 @@ import Testing
     #expect(first !== budgets.budget(of: juliet, from: nil, now: time(0)))
   }
 
-  /// A domain elsewhere and a component are accounts; a peer that has not proved who it is shares nothing.
+  /// A domain elsewhere and a component are accounts, and so are the peers of one network that have not proved who they are.
   @Test func allStreamsOfADomainShareOneBudget() throws {
     let budgets = budgets()
     let first = budgets.budget(of: .domain("mantua.example"), now: time(0))
