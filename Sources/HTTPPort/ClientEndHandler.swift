@@ -1,6 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
+/// An event: a client has closed its half behind requests that are not decoded yet. `ChannelEvent.inputClosed` follows behind them.
+struct EndBehindRequests {}
+
 /// Notices that the client of a connection is gone while a request of it waits for something else.
 ///
 /// HTTP/1.1 answers the requests of a connection one after the other, so there is at most one that waits. A client that has
@@ -30,6 +33,7 @@ final class ClientEndHandler: ChannelDuplexHandler, RemovableChannelHandler,
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is EndBehindRequests { return end() }
     if case .inputClosed = event as? ChannelEvent { end() }
     context.fireUserInboundEventTriggered(event)
   }

@@ -11,7 +11,7 @@ import NIOHTTP1
 /// sent an empty line in two parts, and a few behind a body in chunks (`HTTPLimits.chunkedBytesLeast`).
 ///
 /// The connection is read while a request waits for its answer and nothing is kept, so that the end of the client is noticed. A
-/// half-closure behind kept bytes is passed on behind them.
+/// half-closure behind kept bytes is passed on behind them, and `ClientEndHandler` gets `EndBehindRequests` at once.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
@@ -98,9 +98,11 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .inputClosed = event as? ChannelEvent, held.readableBytes > 0 {
       isHalfClosed = true
-    } else {
-      context.fireUserInboundEventTriggered(event)
+      return context.fireUserInboundEventTriggered(EndBehindRequests())
     }
+    // The server stops: the connection ends behind the current request, and one that began behind it would get no answer.
+    if event is ChannelShouldQuiesceEvent { isLast = true }
+    context.fireUserInboundEventTriggered(event)
   }
 
   // MARK: What is decoded
@@ -243,7 +245,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
     // One that was decoded with the request before it.
     if !isCounted, let network { _ = pace?.wait(network) }
     isCounted = true
-    isLast = !head.isKeepAlive || head.endsDecoding
+    if !head.isKeepAlive || head.endsDecoding { isLast = true }
     if head.headers.contains(name: "transfer-encoding") {
       expected = .chunks
     } else if let length = head.headers.first(name: "content-length") {
@@ -263,10 +265,11 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
     stopIfLast()
   }
 
-  /// - Parameter status: The status of a final response that begins.
-  func answers(_ status: HTTPResponseStatus) {
+  /// Notes that a final response begins. Returns whether it is that to the last request.
+  func answers(_ status: HTTPResponseStatus) -> Bool {
     // What a user or key may do is bounded by limits of their own.
     if place.isLoggedIn, status != .tooManyRequests { giveBack() }
+    return isLast && complete <= 1
   }
 
   func answered() {
@@ -318,10 +321,11 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler,
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     switch unwrapOutboundIn(data) {
-    case .head(let head):
-      if head.status.code >= 200 { gate.answers(head.status) }
-      context.write(data, promise: promise)
-    case .body: context.write(data, promise: promise)
+    case .head(var head) where head.status.code >= 200 && gate.answers(head.status):
+      // RFC 9112 9.6.
+      head.headers.replaceOrAdd(name: "connection", value: "close")
+      context.write(wrapOutboundOut(.head(head)), promise: promise)
+    case .head, .body: context.write(data, promise: promise)
     case .end:
       context.write(data, promise: promise)
       gate.answered()
