@@ -117,6 +117,12 @@ public enum Limits {
   #endif
   /// The time from which on a post is charged for it: ordinary ones, which take less, count as one stanza whatever the machine.
   static let chargedTimeLeast = stanzaTime * 25
+  /// The time of one account's posts in a transaction (`TimeShares`), that of a share of ordinary ones (`batchShare`): five milliseconds.
+  /// The posts behind the one that reaches it wait for the next transaction, behind those that others have posted meanwhile.
+  static let batchShareTime = stanzaTime * batchShare
+  /// The time from which on a post counts for it: ordinary ones take less, and all of a share that do not count take ten milliseconds at
+  /// most.
+  static let sharedTimeLeast = stanzaTime * 2
   /// The most stanzas for which one post is charged, two seconds' of a user: an act of a person that others have made dear, such as a
   /// change of a node with thousands of subscribers, is delayed by no more.
   static let chargedStanzasMax = 400

@@ -154,10 +154,10 @@ import Testing
     #expect(!inbox.isFull && inbox.take(pausing: false).posts.isEmpty)
   }
 
-  /// The server's work that may end a user finds all that the user has posted before.
+  /// The server's work that may end a user finds all that the user has posted before, and waits for nobody else's posts.
   @Test func workThatMayEndAUserWaitsForThePostsBeforeIt() {
-    func work(keepsCaches: Bool) {
-      let work = Intent.work(WriteTransaction(keepsCaches: keepsCaches) { _ in true })
+    func work(behind user: UserID?) {
+      let work = Intent.work(WriteTransaction(behind: user) { _ in true })
       _ = inbox.append(Post(author: Parley.nobody, intent: work, completion: .none))
     }
     /// Takes a batch: the number of posts, and of works among them.
@@ -166,11 +166,11 @@ import Testing
       return [posts.count, posts.count { if case .work = $0.intent { true } else { false } }]
     }
     for number in 0...Int64(Limits.batchShare) { _ = append(number) }
-    work(keepsCaches: true)
-    work(keepsCaches: false)
-    work(keepsCaches: true)
-    #expect(taken() == [Limits.batchShare + 1, 1])
-    #expect(taken() == [3, 2])
+    work(behind: nil)
+    work(behind: author.id)
+    work(behind: UserID(2))
+    #expect(taken() == [Limits.batchShare + 2, 2])
+    #expect(taken() == [2, 1])
     #expect(taken() == [0, 0])
   }
 

@@ -19,7 +19,7 @@ extension Accounts {
       return try await finish(
         try await beginDeletion(of: id, erasing: false, except: session, onlyGuest: onlyGuest))
     }
-    try await parley.work { writer in
+    try await parley.work(behind: id) { writer in
       guard var user = try writer.user(id), user.state != .deleted else {
         throw Problem(.missing, "user-unknown", "There is no such user.", field: "jid")
       }

@@ -18,7 +18,7 @@ extension Accounts {
     of id: UserID, erasing: Bool, except session: SessionID? = nil, onlyGuest: Bool = false
   ) async throws(Problem) -> AccountTask {
     let now = parley.clock.now
-    let task: AccountTask = try await parley.work { writer in
+    let task: AccountTask = try await parley.work(behind: id) { writer in
       guard var user = try writer.user(id), user.state != .deleted, user.isGuest || !onlyGuest else {
         throw Problem(.missing, "user-unknown", "There is no such user.", field: "jid")
       }
@@ -94,7 +94,7 @@ extension Accounts {
     try await leaveRosters(user)
     try await endCalls(of: user)
     let now = parley.clock.now
-    let isGone: Bool = try await parley.work { [self] writer in
+    let isGone: Bool = try await parley.work(behind: user.id) { [self] writer in
       // An operator has enabled the account meanwhile.
       guard try writer.accountTask(task.id)?.state == .pending, var user = try writer.user(user.id) else {
         return false

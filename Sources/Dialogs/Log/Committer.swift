@@ -7,9 +7,9 @@ import ServerMetrics
 /// The single consumer of the inbox. Theory:
 ///
 /// It takes all queued posts, or a share of those of an account that has posted many (`InboxQueue`), judges each against
-/// cached dialog state, writes all entries in one transaction, and only after the sync sends the effects: outcomes to
-/// authors, entries to sessions, one hop per lane. While the disk syncs, the next batch collects: an idle server commits
-/// at once, a busy one batches by itself.
+/// cached dialog state, as long as its account has not used up its share of the time (`TimeShares`), writes all entries in one
+/// transaction, and only after the sync sends the effects: outcomes to authors, entries to sessions, one hop per lane. While
+/// the disk syncs, the next batch collects: an idle server commits at once, a busy one batches by itself.
 ///
 /// The only timer is for posts that can wait (`Parley.canWait`): those to users elsewhere, which are on their way for
 /// longer, and of which a busy link brings one at a time. A commit of nothing else starts no sooner than
@@ -84,17 +84,22 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 
   func startPause() { pause = .now() + .nanoseconds(Limits.commitPauseNanoseconds) }
 
-  func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {
-    var failures = failures
-    commit(batch, &failures)
+  func commit(_ batch: ArraySlice<Post>) {
+    var failures = 0
+    var shares = TimeShares()
+    commit(batch, &failures, &shares)
+    if !shares.left.isEmpty { inbox.putBack(shares.left) }
   }
 
-  /// Commits a batch. `failures` counts posts that failed alone in it: when the engine itself fails (disk full) the
-  /// rest is refused without trying each.
-  private func commit(_ batch: ArraySlice<Post>, _ failures: inout Int) {
+  /// Commits a batch, or a part of one that has failed. `failures` counts posts that failed alone in it: when the engine itself
+  /// fails (disk full) the rest is refused without trying each.
+  private func commit(_ batch: ArraySlice<Post>, _ failures: inout Int, _ shares: inout TimeShares) {
+    // The part before it may have used up shares.
+    let batch = shares.taking(batch)
     if batch.isEmpty { return }
     if failures >= 8 { return refuse(batch, Problem.storage) }
     let before = judge.mark
+    let sharesBefore = shares
     let now = clock.now
     let start = ContinuousClock.now
     let began = BatchTrace.beginning(registries.traces)
@@ -102,17 +107,25 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       try store.write(synced: batch.contains(where: \.isSynced)) { writer in
         judge.begin(writer, now: now)
         for post in batch {
+          if shares.leaves(post) { continue }
           // Its stanza does not count as handled: the client sends it again when it resumes its stream after the restart.
-          if inbox.refuses(post) { judge.refuse(post, .overloaded) } else { try judge.judge(post) }
+          if inbox.refuses(post) {
+            judge.refuse(post, .overloaded)
+            continue
+          }
+          let taken = judge.timeTaken
+          try judge.judge(post)
+          shares.count(judge.timeTaken - taken, of: post)
         }
         try judge.finish()
       }
     } catch {
       judge.rollBack(to: before)
+      shares = sharesBefore
       if batch.count > 1 {
         let middle = batch.startIndex + batch.count / 2
-        commit(batch[batch.startIndex..<middle], &failures)
-        commit(batch[middle...], &failures)
+        commit(batch[batch.startIndex..<middle], &failures, &shares)
+        commit(batch[middle...], &failures, &shares)
         return
       }
       switch error {
@@ -125,9 +138,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       return
     }
     registries.metrics.commitSeconds.observe(since: start)
-    registries.metrics.commitPosts.observe(batch.count)
+    let left = shares.left[sharesBefore.left.count...]
+    registries.metrics.commitPosts.observe(batch.count - left.count)
     let effects = judge.take()
-    let trace = BatchTrace(batch, began: began, effects)
+    let trace = BatchTrace(batch, without: left, began: began, effects)
     tell(effects)
     trace?.told()
     registries.hooks.wake()
@@ -241,7 +255,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         let ofNodes = takeNodeDeliveries(of: post)
         (parts, isSpread) = (0, false)
         if ofNodes > 0 { chargeNodeDeliveries(ofNodes, of: post) }
-        inbox.putBack(post)
+        inbox.putBack([post])
       case .pushing(let user, let asked, let rooms):
         registries.pushes.set(user, asked, rooms)
         arePushRoomsChanged = true

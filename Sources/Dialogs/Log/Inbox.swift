@@ -64,13 +64,14 @@ final class Inbox: Sendable {
     if case .full = append(post) { whenRoom { [self] in appendSurely(post) } }
   }
 
-  /// Puts back what is left of a post that the committer has begun, before all others of its author. It has the place that it had:
-  /// neither a full inbox nor a closed one refuses it. The committer is awake.
-  func putBack(_ post: Post) {
-    let bytes = post.intent.byteCount
+  /// Puts back posts that the committer has taken and not judged, or what is left of one that it has begun, in their order and before all
+  /// others of their accounts. They have the places that they had: neither a full inbox nor a closed one refuses them, so it may have
+  /// the posts of one batch more than its bounds. The committer is awake.
+  func putBack(_ posts: [Post]) {
+    let bytes = posts.reduce(0) { $0 + $1.intent.byteCount }
     state.withLock { state in
       var zones: [String: String] = [:]
-      state.queue.putBack(post) { $0.place(&zones) }
+      for post in posts.reversed() { state.queue.putBack(post) { $0.place(&zones) } }
       state.bytes += bytes
       state.hasUrgent = true
     }
@@ -138,14 +139,14 @@ final class Inbox: Sendable {
 }
 
 /// The account that has a share of each batch: a user here, or all users of one zone elsewhere (`DomainZone`).
-private enum InboxAccount: Hashable, Sendable {
+enum InboxAccount: Hashable, Sendable {
   case user(UserID)
   case zone(String)
 }
 
 extension Post {
   /// Returns how the post shares batches with those of others. `zones` keeps the zones of the domains so far.
-  fileprivate func place(_ zones: inout [String: String]) -> InboxQueue<Post, InboxAccount>.Place {
+  func place(_ zones: inout [String: String]) -> InboxQueue<Post, InboxAccount>.Place {
     if author.realm.isRemote {
       let domain = author.address.domain
       let zone = zones[domain] ?? DomainZone.of(domain)
@@ -153,8 +154,7 @@ extension Post {
       return .shared(.zone(zone))
     }
     if author != Parley.nobody { return .shared(.user(author.id)) }
-    // It may disable or delete a user, whose posts before it must not come behind it.
-    if case .work(let work) = intent, !work.keepsCaches { return .behindAll }
+    if case .work(let work) = intent, let user = work.user { return .shared(.user(user)) }
     return .passing
   }
 }

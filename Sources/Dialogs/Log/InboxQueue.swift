@@ -7,12 +7,12 @@
 ///
 /// The posts of one account are taken in the order of their arrival. Posts of different accounts may change places where a line is left,
 /// as they do before a backend that checks messages (`BeforeSendQueue`): whoever relies on an order between accounts must wait for the
-/// outcome of the first post. Posts of the server itself pass the lines. Those that must find all earlier posts committed, such as the
-/// deletion of an account, wait until no line is left, and so does everything that arrives behind them. As soon as nothing else is
-/// before such a post, the lines therefore get whole batches.
+/// outcome of the first post. Posts of the server itself pass the lines, except for those about one account, such as its deletion: these
+/// are posts of that account here, and find all that it has posted before.
 ///
-/// An item with the weight of a whole batch may be done in part. Nothing of its account is taken behind it, and nothing that must find all
-/// before it committed; so what is left of it can be put back before these (`putBack`).
+/// Items that were taken can be put back before all others of their account (`putBack`): what is left of one that was done in part, which
+/// has the weight of a whole batch, so that nothing of its account is taken behind it; and all items of an account that were not done
+/// (`TimeShares`).
 ///
 /// A queue that is no more than one share is one batch, in the order of arrival. In a longer one each post is looked at once, when it is
 /// taken or joins its line.
@@ -22,8 +22,6 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
     case shared(Account)
     /// The item is taken when its turn by arrival comes, whatever was left behind.
     case passing
-    /// The item is taken when everything that arrived before it was taken.
-    case behindAll
   }
 
   /// The weight of one account's items in a batch. A single item may have more.
@@ -66,18 +64,13 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
     var batch: [Item] = []
     // The weight of each account in the batch.
     var used: [Account: Int] = [:]
-    // Shares would only let everybody wait for longer, as each batch takes a sync.
-    let isHeldUp = if !lines.isEmpty, let first = arrived.first, case .behindAll = place(first) { true } else { false }
-    let (most, part) = isHeldUp ? (batchMax, batchMax) : (batchMax / 2, share)
-    // Whether an item is taken that may be put back.
-    var hasPart = false
+    let most = batchMax / 2
     for _ in 0..<lines.count {
       guard batch.count < most, let account = turns.popFirst(), var line = lines.removeValue(forKey: account)
       else { break }
       var sum = 0
-      while batch.count < most, let item = line.first, fits(weight(item), beside: sum, of: part) {
+      while batch.count < most, let item = line.first, fits(weight(item), beside: sum) {
         sum += weight(item)
-        if weight(item) >= batchMax { hasPart = true }
         _ = line.popFirst()
         leftCount -= 1
         batch.append(item)
@@ -88,19 +81,15 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
       turns.append(account)
     }
     var seen = 0
-    scan: while seen < arrived.count, batch.count < batchMax {
+    while seen < arrived.count, batch.count < batchMax {
       let item = arrived[seen]
       switch place(item) {
       case .passing: batch.append(item)
-      case .behindAll:
-        if !lines.isEmpty || hasPart { break scan }
-        batch.append(item)
       case .shared(let account):
         let (added, sum) = (weight(item), used[account] ?? 0)
         let isLeft = lines[account] != nil
-        if !isLeft, fits(added, beside: sum, of: share) {
+        if !isLeft, fits(added, beside: sum) {
           used[account] = sum + added
-          if added >= batchMax { hasPart = true }
           batch.append(item)
         } else {
           if !isLeft { turns.append(account) }
@@ -114,5 +103,5 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
     return batch
   }
 
-  private func fits(_ added: Int, beside sum: Int, of part: Int) -> Bool { sum == 0 || sum + added <= part }
+  private func fits(_ added: Int, beside sum: Int) -> Bool { sum == 0 || sum + added <= share }
 }

@@ -281,6 +281,9 @@ struct Judge {
 
   // MARK: One post
 
+  /// The time of the committer's thread that all posts so far have taken.
+  var timeTaken: Duration { judgingTime.total }
+
   mutating func judge(_ post: Post) throws {
     do {
       if case .room(let intent) = post.intent, !intent.isTakenInDebt { try post.charge?.checkRoom(now: now) }

@@ -346,11 +346,14 @@ public final class Parley: Sendable {
 
   /// Writes in order with the log, on the committer's thread.
   ///
-  /// - Parameter keepingCaches: as `WriteTransaction.keepsCaches`.
+  /// - Parameters:
+  ///   - keepingCaches: as `WriteTransaction.keepsCaches`.
+  ///   - user: the user whose posts before it are committed first, as it may disable or delete them.
   public func work<Value: Sendable>(
-    keepingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
+    keepingCaches: Bool = false, behind user: UserID? = nil,
+    _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
-    try await perform(WriteTransaction(keepsCaches: keepingCaches) { try body($0) })
+    try await perform(WriteTransaction(keepsCaches: keepingCaches, behind: user) { try body($0) })
   }
 
   /// Writes as the other `work`, a piece of retention: it changes entries and marks of one dialog and nothing else that

@@ -418,6 +418,8 @@ public struct WriteTransaction: Sendable {
   /// nodes and their people.
   /// Logins are of this kind, and frequent: messages should not have to read all of that again after each.
   let keepsCaches: Bool
+  /// The user whose posts before it must not come behind it, as it may disable or delete them; `nil` if there is none.
+  let user: UserID?
   /// The dialog or room whose marks it changes, which the judge then reads anew; `nil` for none.
   let dialog: DialogID?
   /// Whether it is durable before its value is returned.
@@ -426,8 +428,12 @@ public struct WriteTransaction: Sendable {
   /// a crash cannot separate them from it. A refused one fails alone.
   let body: @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])
 
-  public init(keepsCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
+  public init(
+    keepsCaches: Bool = false, behind user: UserID? = nil,
+    _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable
+  ) {
     self.keepsCaches = keepsCaches
+    self.user = user
     dialog = nil
     isSynced = true
     self.body = { (try body($0), []) }
@@ -436,6 +442,7 @@ public struct WriteTransaction: Sendable {
   /// Creates the write of a piece of retention in one dialog. It is done again if it is lost, and nobody is told of it.
   package init(agingIn dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
     keepsCaches = true
+    user = nil
     self.dialog = dialog
     isSynced = false
     self.body = { (try body($0), []) }
@@ -443,6 +450,7 @@ public struct WriteTransaction: Sendable {
 
   package init(following body: @escaping @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])) {
     keepsCaches = false
+    user = nil
     dialog = nil
     isSynced = true
     self.body = body

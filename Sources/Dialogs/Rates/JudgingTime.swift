@@ -15,6 +15,8 @@ struct JudgingTime: Sendable {
   private var read = (wall: Duration.zero, thread: Duration.zero)
   /// The beginning of the present post by the wall clock.
   private var began = Duration.zero
+  /// The time that all posts so far have taken.
+  private(set) var total = Duration.zero
 
   init(_ clocks: JudgingClocks) { self.clocks = clocks }
 
@@ -29,10 +31,14 @@ struct JudgingTime: Sendable {
     let now = clocks.wall()
     let (before, elapsed) = (began - read.wall, now - began)
     began = now
-    if elapsed < Limits.chargedTimeLeast { return 0 }
+    if elapsed < Limits.chargedTimeLeast {
+      total += elapsed
+      return 0
+    }
     let thread = clocks.thread()
     let taken = min(elapsed, thread - read.thread - before)
     read = (now, thread)
+    total += max(.zero, taken)
     return taken < Limits.chargedTimeLeast ? 0 : min(Int(taken / Limits.stanzaTime), Limits.chargedStanzasMax)
   }
 }

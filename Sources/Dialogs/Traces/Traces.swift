@@ -129,12 +129,18 @@ struct BatchTrace {
   }
 
   /// Begins once a batch is durable, before its effects are sent; `nil` if none of its posts is traced.
-  init?(_ batch: ArraySlice<Post>, began: DefaultTracerClock.Timestamp?, _ effects: [Effect]) {
+  ///
+  /// - Parameter waiting: the posts that were left to a later batch.
+  init?(
+    _ batch: ArraySlice<Post>, without waiting: ArraySlice<Post>, began: DefaultTracerClock.Timestamp?,
+    _ effects: [Effect]
+  ) {
     guard let began else { return nil }
     // The span of a post that is done in pieces ends with the last.
-    let left = effects.compactMap { effect -> PostTrace? in
+    let begun = effects.compactMap { effect -> PostTrace? in
       if case .rest(let post) = effect { post.trace } else { nil }
     }
+    let left = begun + waiting.compactMap(\.trace)
     posts = batch.compactMap(\.trace).filter { trace in !left.contains { $0 === trace } }
     if posts.isEmpty { return nil }
     self.began = began

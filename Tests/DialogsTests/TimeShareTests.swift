@@ -1,0 +1,120 @@
+import Basics
+import DialogsFixtures
+import Synchronization
+import Testing
+
+@testable import Dialogs
+
+/// An account has a share of the time of each batch.
+@Suite struct TimeShareTests {
+  /// Two clocks with one time, which posts let pass, and a server whose posts take that long.
+  private final class Scene: Sendable {
+    let stage: Stage
+    private let time: Times
+    /// The names of the posts in the order of their outcomes.
+    private let names = Mutex<[String]>([])
+
+    private final class Times: Sendable {
+      let passed = Mutex(Duration.zero)
+      var now: Duration { passed.withLock { $0 } }
+    }
+
+    init() throws {
+      let time = Times()
+      self.time = time
+      stage = try Stage(judging: JudgingClocks(wall: { time.now }, thread: { time.now }))
+    }
+
+    var order: [String] { names.withLock { $0 } }
+
+    /// Submits a post that takes as long as so many stanzas.
+    func submit(
+      _ name: String, by party: Party, takes stanzas: Int, as inbound: Post.Inbound? = nil,
+      _ body: @escaping @Sendable (any StoreWriter) throws -> Void = { _ in }
+    ) {
+      let time = self.time
+      let work = WriteTransaction(keepsCaches: true) { writer in
+        time.passed.withLock { $0 += Limits.stanzaTime * stanzas }
+        try body(writer)
+        return true
+      }
+      let post = Post(
+        author: party, intent: .work(work), inbound: inbound,
+        completion: .callback { [self] _ in names.withLock { $0.append(name) } })
+      #expect(stage.parley.submit(post))
+    }
+  }
+
+  @Test func whoHasUsedUpTheTimeOfABatchWaitsForTheNext() async throws {
+    let scene = try Scene()
+    let (romeo, juliet) = (try await scene.stage.user("romeo"), try await scene.stage.user("juliet"))
+    let before = scene.stage.store.commits
+    try await scene.stage.together(romeo) {
+      for number in 1...3 { scene.submit("romeo \(number)", by: romeo, takes: Limits.batchShare) }
+      for number in 1...2 { scene.submit("juliet \(number)", by: juliet, takes: 1) }
+    }
+    #expect(scene.order == ["romeo 1", "juliet 1", "juliet 2", "romeo 2", "romeo 3"])
+    // Those that hold up the committer and wait for the outcome as well.
+    #expect(scene.stage.store.commits - before == 3 + 2)
+  }
+
+  /// Posts that take a little longer than ordinary ones are summed up; ordinary ones are not.
+  @Test func whatTakesLittleIsSummedUp() async throws {
+    let scene = try Scene()
+    let (romeo, juliet) = (try await scene.stage.user("romeo"), try await scene.stage.user("juliet"))
+    try await scene.stage.together(romeo) {
+      for _ in 0..<50 { scene.submit("romeo", by: romeo, takes: 3) }
+      scene.submit("juliet", by: juliet, takes: 3)
+    }
+    #expect(scene.order.firstIndex(of: "juliet") == Limits.batchShare / 3 + 1)
+    #expect(scene.order.count == 51)
+    try await scene.stage.together(romeo) {
+      for _ in 0..<50 { scene.submit("romeo", by: romeo, takes: 1) }
+      scene.submit("juliet", by: juliet, takes: 1)
+    }
+    #expect(scene.order.last == "juliet" && scene.order.count == 102)
+  }
+
+  /// What the first half of a failed batch leaves behind is not overtaken by the second.
+  @Test func aBatchThatFailsKeepsTheOrder() async throws {
+    let scene = try Scene()
+    let (romeo, juliet) = (try await scene.stage.user("romeo"), try await scene.stage.user("juliet"))
+    let now = scene.stage.clock.now
+    try await scene.stage.together(romeo) {
+      scene.submit("romeo 1", by: romeo, takes: Limits.batchShare)
+      scene.submit("juliet fails", by: juliet, takes: 0) { writer in
+        try writer.setLastSeen(now, for: juliet.id)
+        throw Problem(.conflict, "poison", "It does not work.")
+      }
+      scene.submit("romeo 2", by: romeo, takes: 0)
+      scene.submit("juliet", by: juliet, takes: 0)
+    }
+    #expect(scene.order == ["romeo 1", "juliet fails", "juliet", "romeo 2"])
+  }
+
+  /// A stanza counts as handled with the commit of its post (XEP-0198).
+  @Test func whatWaitsIsNotHandledYet() async throws {
+    let scene = try Scene()
+    let romeo = try await scene.stage.user("romeo")
+    let stream = StreamNonce(high: 1, low: 2)
+    let handled = Mutex<UInt32?>(nil)
+    try await scene.stage.together(romeo) {
+      scene.submit("1", by: romeo, takes: Limits.batchShare, as: Post.Inbound(stream: stream, number: 1))
+      scene.submit("2", by: romeo, takes: 0, as: Post.Inbound(stream: stream, number: 2)) { writer in
+        let found = try writer.handled(stream)
+        handled.withLock { $0 = found }
+      }
+    }
+    #expect(handled.withLock { $0 } == 1)
+    #expect(try await scene.stage.parley.read { try $0.handled(stream) } == 2)
+  }
+
+  /// A stop commits what was put back, though nothing more is accepted.
+  @Test func aStopCommitsWhatWasPutBack() async throws {
+    let scene = try Scene()
+    let romeo = try await scene.stage.user("romeo")
+    for number in 1...4 { scene.submit("\(number)", by: romeo, takes: Limits.batchShare) }
+    await scene.stage.parley.stop()
+    #expect(scene.order == ["1", "2", "3", "4"])
+  }
+}
