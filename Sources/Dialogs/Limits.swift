@@ -501,6 +501,11 @@ public enum Limits {
   static let cachedNodePeopleBytesMax = 33_554_432
   /// Bytes of one of them beside the address, about, in memory and as a row.
   static let nodePersonBytes = 96
+  /// Bytes of the contacts and blocks of users without a session (`KeptContacts`): those of four users with all contacts that one may
+  /// have, or of a thousand with forty. At the bound all are dropped, and are read again when they are needed.
+  static let keptContactsBytesMax = 16_777_216
+  /// Bytes of one of them beside its texts, about.
+  static let keptContactBytes = 256
 
   /// Members up to which the nicks of a room are read at once, when somebody wishes for a nick: some thousandths of a second.
   /// Those of larger rooms are read page by page as soon as somebody uses the room, so that nobody waits for all of them.

@@ -80,6 +80,37 @@ import Testing
     #expect(try await stage.parley.read { try $0.people(of: "n", of: romeo.id) }.affiliations.count == 100)
   }
 
+  /// The contacts of a user without a session are read once for what is for them, and again when they have changed.
+  @Test func theContactsOfWhoHasNoSessionAreReadOnce() async throws {
+    let stage = try Stage(sending: slow)
+    let romeo = try await stage.user("romeo")
+    let crowd = try await stage.crowd(40)
+    for friend in crowd {
+      try await stage.parley.post(.link(friend.address, name: nil, groups: nil, mutual: true), by: romeo)
+    }
+    /// Changes the status. Returns whether 40 contacts were read for it, which count as two stanzas.
+    func reads(for status: String) async throws -> Bool {
+      stage.clock.set(stage.clock.now.milliseconds + 60_000)
+      try await stage.parley.post(.profile(ProfileDraft(status: status)), by: romeo)
+      return !budget(romeo, on: stage).isFull(now: stage.clock.now)
+    }
+    #expect(try await reads(for: "a"))
+    #expect(try await !reads(for: "b"))
+    try await stage.parley.post(.contact(address: crowd[0].address, name: "Mercutio", groups: []), by: romeo)
+    #expect(try await reads(for: "c"))
+    try await stage.parley.post(.block([BlockPattern(JID(crowd[1].address))], reports: []), by: romeo)
+    #expect(try await reads(for: "d"))
+    // It may have changed anything.
+    _ = try await stage.parley.work { $0.changedRows }
+    #expect(try await reads(for: "e"))
+    #expect(try await !reads(for: "f"))
+    // A session begins with what was kept.
+    _ = try await stage.session(romeo, "orchard")
+    let snapshot = try #require(stage.parley.hub.contactSnapshot(of: romeo.id))
+    #expect(snapshot.user.profile.status == "f" && snapshot.contacts.count == 40)
+    #expect(snapshot.contact(crowd[0].address)?.name == "Mercutio" && snapshot.blocks.count == 1)
+  }
+
   /// New affiliations count for the day; whoever has set as many as one may still bans and removes.
   @Test func newAffiliationsCountForTheDay() async throws {
     var policy = SendingPolicy()

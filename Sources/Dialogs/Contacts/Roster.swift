@@ -448,6 +448,8 @@ extension Judge {
     remember(list, of: owner.id)
     let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition())
     tell(.contactSnapshot(owner.id) { $0.with(blockList: list) })
+    // It may be much larger now.
+    keptContacts.drop(owner.id)
     tell(.entry(entry, author: nil))
   }
 

@@ -78,8 +78,7 @@ struct Judge {
   /// The stanzas that the posts of the batch count as for such rows or for their time, which are charged once it is committed: a batch
   /// that fails is judged again.
   private var charges: [(budget: SendingBudget, stanzas: Int)] = []
-  /// The contacts that the present post has read of the owner of a node, who is not online.
-  var ownerSnapshot: ContactSnapshot?
+  var keptContacts = KeptContacts()
   /// The numbers of rows in the outbox; `nil` until they are needed.
   var outbox: OutboxLedger?
   /// Pairs for which nothing waits any more (`Limits.outboxPairsEmptiedMax`).
@@ -238,7 +237,7 @@ struct Judge {
     chargedRows = 0
     begun = nil
     charges = []
-    ownerSnapshot = nil
+    keptContacts = KeptContacts()
     outbox = nil
     isGathering = false
     changedSnapshots = []
@@ -270,6 +269,8 @@ struct Judge {
     storing.removeAll(keepingCapacity: true)
     arriving.removeAll(keepingCapacity: true)
     changedSnapshots.removeAll(keepingCapacity: true)
+    // They may have been read without the changed groups, which the hub has from now on.
+    if hasChangedGroups { keptContacts = KeptContacts() }
     hasChangedGroups = false
     sharedContacts.removeAll(keepingCapacity: true)
     strangers.settled()
@@ -304,7 +305,6 @@ struct Judge {
       handled[inbound.stream] = inbound.number
     }
     chargedRows = 0
-    ownerSnapshot = nil
     if stanzas > 0, !post.isFromBackend, !post.intent.isOfServer {
       charges.append((sendingBudget(of: post), stanzas))
     }
@@ -449,6 +449,7 @@ struct Judge {
         rooms.forget()
         nodePeople.forget()
         publishedSizes = [:]
+        keptContacts = KeptContacts()
         owedPushes.settings = [:]
         outbox = nil
       }
@@ -498,12 +499,12 @@ struct Judge {
 
   mutating func tell(_ item: Effect) {
     switch item {
-    case .contactSnapshot(let user, _, _):
+    case .contactSnapshot(let user, let item, let change):
       changedSnapshots.insert(user)
-      ownerSnapshot = nil
+      if item == nil { keptContacts.change(user, change) } else { keptContacts.drop(user) }
     case .contactGroup, .contactNamed:
       hasChangedGroups = true
-      ownerSnapshot = nil
+      keptContacts = KeptContacts()
     default: break
     }
     effects.append(item)
@@ -801,13 +802,16 @@ struct Judge {
     settle(post, receipt)
   }
 
-  /// Returns the contacts of a user who comes online: the hub has them if another session of the user is there. Thousands of
-  /// them are not read for each session.
-  private func contactSnapshot(of user: User) throws -> ContactSnapshot {
+  /// Returns the contacts of a user who comes online: the hub has them if another session of the user is there, and they may be kept
+  /// since one was. Thousands of them are not read for each session.
+  private mutating func contactSnapshot(of user: User) throws -> ContactSnapshot {
     if !hasChangedGroups, !changedSnapshots.contains(user.id), let known = hub.contactSnapshot(of: user.id) {
       return known
     }
-    return try ContactSnapshot(of: user, in: hub.contactGroups, writer)
+    if let kept = keptContacts[user.id] { return kept.with(user: user) }
+    let found = try ContactSnapshot(of: user, in: hub.contactGroups, writer)
+    keptContacts.keep(found)
+    return found
   }
 
   private mutating func openDialog(_ post: Post, _ address: BareJID) throws {

@@ -400,11 +400,11 @@ extension Judge {
   /// service.
   mutating func contactSnapshot(of owner: Party) throws -> ContactSnapshot? {
     if owner.id.isService || hub.contactSnapshot(of: owner.id) != nil { return nil }
-    if let known = ownerSnapshot, known.user.id == owner.id { return known }
+    if let known = keptContacts[owner.id] { return known }
     guard let user = try writer.user(owner.id) else { return nil }
     let found = try ContactSnapshot(of: user, in: hub.contactGroups, writer)
     charge(rows: found.own.reduce(0) { count, _ in count + 1 })
-    ownerSnapshot = found
+    keptContacts.keep(found)
     return found
   }
 
