@@ -348,6 +348,19 @@ def rooms(checks):
             expect(0 < len(errors) <= NICKS - 63, f"{len(errors)} of {NICKS} were refused")
             expect(all(error.get("type") == "wait" for error in errors), f"{[error.attrib for error in errors]}")
             growth.until("parley_refusals_total", len(errors), rate="entrances")
+        with checks.check("sending: an app waits while its user owes stanzas, for reads, too, and may still sign out"):
+            growth, cell = Growth(server), "cell@conference.localhost"
+            romeo.send(f"<presence to='{cell}/romeo'><x xmlns='{MUC}'/></presence>")
+            # One stanza that counts as 100, of which 50 come at once.
+            outcasts = "".join(f"<item affiliation='outcast' jid='stranger{number}@localhost'/>" for number in range(100))
+            for query in (f"<query xmlns='{MUC}#owner'><x xmlns='jabber:x:data' type='submit'/></query>",
+                          f"<query xmlns='{MUC}#admin'>{outcasts}</query>"):
+                expect(romeo.ask(query, to=cell).get("type") == "result", query)
+            status, problem = app.call("GET", "/v1/users/me")
+            expect((status, problem["code"]) == (429, "requests-too-fast") and problem["retryAfter"] >= 1, f"{status} {problem}")
+            growth.until("parley_refusals_total", 1, rate="messages")
+            status, _ = app.call("DELETE", "/v1/sessions/current")
+            expect(status == 204, f"signing out: {status}")
         for client in [romeo, paris] + crowd:
             client.close()
 

@@ -88,6 +88,22 @@ import Testing
     #expect(budget.charge(stanzas: 3, bytes: 0, now: time(10)) != nil)
   }
 
+  /// Whatever is asked for waits while stanzas are owed, as earlier requests may have cost as many; it costs none itself.
+  @Test func requestsOfTheAppWaitWhileStanzasAreOwed() throws {
+    let budget = budgets().budget(of: try user(1), from: nil, now: time(0))
+    budget.owe(stanzas: 1_000, now: time(0))
+    try budget.checkStanzas(now: time(0))
+    #expect(budget.startPoll(now: time(0)) == nil)
+    budget.owe(stanzas: 400, now: time(0))
+    let log = RateLog()
+    let problem = #expect(throws: Problem.self) { try budget.checkStanzas(now: time(0), telling: log) }
+    #expect(problem?.code == "requests-too-fast" && problem?.retryAfter == 2)
+    #expect(log.tightest == RateLimitStatus(policy: "messages", remaining: 0, reset: 2))
+    #expect(budget.startPoll(now: time(1_900)) == .milliseconds(200))
+    try budget.checkStanzas(now: time(2_010))
+    #expect(budget.startPoll(now: time(2_010)) == nil)
+  }
+
   @Test func bytesOfTheAppProtocolShareTheBytes() throws {
     let budget = budgets(bytes: 1_000).budget(of: try user(1), from: nil, now: time(0))
     _ = budget.charge(stanzas: 1, bytes: 7_000, now: time(0))

@@ -51,8 +51,11 @@ extension AppDoor {
     case (_, nil): try limiters.anonymous.take(address, now: now, telling: rates)
     case (.messages, let user?):
       try parley.sending.budget(of: user, from: address, now: now).take(messages: 1, now: now, telling: rates)
+    case (.endsOfLogins, let user?): try limiters.others.take(user.id, now: now, telling: rates)
     case (.requests, let user?):
       try limiters.others.take(user.id, now: now, telling: rates)
+      // Reads, too: a stream of events or a long poll has the user's contacts and rooms read.
+      try parley.sending.budget(of: user, from: address, now: now).checkStanzas(now: now, telling: rates)
       // A request that changes a room may cause deliveries to all of its sessions.
       if operation.method != .get {
         try parley.sending.budget(of: user, from: address, now: now)

@@ -4,6 +4,9 @@ import JSON
 /// The rate that an operation draws on; without a token every operation draws on that of the client's address.
 enum OperationRate: Sendable {
   case messages, requests
+  /// As `requests`, but also while the user owes stanzas (`SendingBudget.checkStanzas`): whoever has taken over a login must not keep
+  /// its user from ending it.
+  case endsOfLogins
   /// Calls are not limited.
   case none
 }

@@ -289,11 +289,34 @@ public final class SendingBudget: Sendable {
     return isTaken ? nil : Limits.sessionStartRetry
   }
 
-  /// Counts a long poll that waits for events. Returns the same.
+  /// Counts a long poll that waits for events. Returns the same; while the account owes stanzas, the poll waits as well, as it has the
+  /// user's contacts and rooms read.
   public func startPoll(now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
-    let isTaken = state.withLock { $0.polls.take(Limits.pollRate, now: now) == nil }
+    let isTaken = state.withLock { state in
+      state.stanzas.debt(rates.stanzas, now: now) == nil && state.polls.take(Limits.pollRate, now: now) == nil
+    }
     return isTaken ? nil : Limits.pollRetry
+  }
+
+  /// Refuses a request of the app while the account owes stanzas: those that were sent, or those that earlier posts count as
+  /// (`JudgingTime`, `Limits.rowsPerStanza`). It charges nothing: a request that is no message counts by what it turns out to cost.
+  ///
+  /// - Parameter log: the log that reports the rate's state to the client.
+  /// - Throws: `.tooFast` `requests-too-fast`, with the seconds until nothing is owed.
+  public func checkStanzas(now: Timestamp, telling log: RateLog? = nil) throws(Problem) {
+    if isUnlimited { return }
+    let wait: Int? = state.withLock { state in
+      let wait = state.stanzas.wait(rates.stanzas, count: 0, now: now)
+      if wait != nil { state.reached = (bound: BoundAccount.Bound.stanzas, at: now) }
+      return wait
+    }
+    guard let wait else { return }
+    log?.note(RateLimitStatus(policy: "messages", remaining: 0, reset: wait), refused: true)
+    reports.refused("messages")
+    throw Problem(
+      .tooFast, "requests-too-fast", "You have sent too much, or what has taken the server long. Wait a little.",
+      retryAfter: wait)
   }
 
   /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.

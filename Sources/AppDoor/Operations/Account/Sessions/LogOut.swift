@@ -9,6 +9,7 @@ enum LogOut: ServedOperation {
   static let name = "session.delete"
   static let method = Method.delete
   static let path = "/v1/sessions/{sessionId}"
+  static let rate = OperationRate.endsOfLogins
 
   static func perform(_ input: SessionInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()

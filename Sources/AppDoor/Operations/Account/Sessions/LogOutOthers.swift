@@ -10,6 +10,7 @@ enum LogOutOthers: ServedOperation {
   static let name = "session.deleteOthers"
   static let method = Method.delete
   static let path = "/v1/sessions"
+  static let rate = OperationRate.endsOfLogins
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     try await call.accounts.logOutOthers(try call.user())
