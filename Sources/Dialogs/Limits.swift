@@ -34,6 +34,10 @@ public enum Limits {
   /// Bytes of a stanza; larger ends the stream with `policy-violation`.
   public static let stanzaBytesMax = 262_144
   public static let clientIDBytesMax = 128
+  /// Bytes of a stanza's id by which other stanzas can refer to it, and that what refers to it repeats, as references, marks and
+  /// tombstones do: as many as a part of an address has, and several times as many as clients make. A message with a longer one
+  /// is delivered with it and kept with it, once; what repeats an id has the message's public id in its place.
+  public static let stanzaIDBytesMax = 1_023
   /// Bytes of an id of a client's in a line of the log; the rest is cut off. XMPP ids have no bound of their own.
   public static let loggedIDBytesMax = 128
   // The lines of a `RefusalLog` at level `info`: of each code and of all codes in a minute; further ones have `debug`. A
@@ -242,6 +246,10 @@ public enum Limits {
   public static let archivePreferencesMax = 200
 
   // Changes of messages.
+  /// Corrections of one message: more than a program makes that shows its answer as it grows, and so few that a retraction
+  /// overwrites the texts of all of them in some five milliseconds of the committer. The next is refused with
+  /// `too-many-corrections`; the message can still be retracted.
+  public static let correctionsMax = 500
   /// Emoji of one user for one message; further ones are left out.
   public static let reactionsMax = 20
   /// Octets of one emoji: the longest sequences of Unicode 16 have 35; longer ones are left out.

@@ -48,12 +48,13 @@ import Testing
   @Test func aCorrectionIsItsAuthorsAndTheLastOneCounts() throws {
     let first = try #require(try fold(.correction, "One", by: Self.romeo))
     #expect(
-      first == MessageState(version: Position(10), revision: 1, text: "One", editedAt: Self.time))
+      first == MessageState(version: Position(10), revision: 1, text: "One", editedAt: Self.time, corrections: 1))
     let reacted = try #require(try fold(.reactions(["x"]), by: Self.juliet, into: first))
     let second = try #require(try fold(.correction, "Two", by: Self.romeo, into: reacted))
     #expect(second.text == "Two")
     #expect(second.revision == 3)
     #expect(second.version == Position(12))
+    #expect(second.corrections == 2)
     // The reactions of others stay.
     #expect(second.reactions == [.init(user: Self.juliet, emoji: ["x"])])
     #expect(throws: ReferenceRefusal.foreign) { try fold(.correction, by: Self.juliet, mayModerate: true) }
@@ -158,6 +159,18 @@ import Testing
     let users = fill(["👍🏽"], "user")
     #expect(users == Limits.reactingUsersMax)
     #expect(state.reactions.count == Limits.reactingUsersMax)
+  }
+
+  @Test func aMessageHasABoundedNumberOfCorrections() throws {
+    var state = try #require(try fold(.correction, by: Self.romeo))
+    state.corrections = Limits.correctionsMax - 1
+    let last = try #require(try fold(.correction, by: Self.romeo, into: state))
+    #expect(last.corrections == Limits.correctionsMax)
+    #expect(throws: ReferenceRefusal.corrected) { try fold(.correction, by: Self.romeo, into: last) }
+    // Whose message it is not learns nothing of that.
+    #expect(throws: ReferenceRefusal.foreign) { try fold(.correction, by: Self.juliet, into: last) }
+    #expect(try fold(.reactions(["a"]), by: Self.juliet, into: last)?.corrections == Limits.correctionsMax)
+    #expect(try fold(.retraction(reason: nil), by: Self.romeo, into: last)?.retraction != nil)
   }
 
   @Test func reactionsBeyondTheBoundsDoNotGetMore() throws {
@@ -321,6 +334,49 @@ import Testing
     #expect(try await code(.retraction(reason: nil), one.id, by: romeo) == nil)
     #expect(try await code(.retraction(reason: nil), one.id, by: romeo) == "message-deleted")
     #expect(try await code(.reply, one.id, "yes", by: juliet) == "message-deleted")
+  }
+
+  @Test func aCorrectionTooManyIsRefusedInBothDoors() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let one = try await said("one", "1", from: romeo, to: juliet, stage)
+    let first = try await refer(.correction, .stanza("1"), text: "uno", id: "2", from: romeo, to: juliet, stage)
+    var full = try #require(reference(first)?.outcome?.state)
+    #expect(full.corrections == 1)
+    full.corrections = Limits.correctionsMax
+    let state = full
+    try await stage.parley.work { try $0.put(state, of: one.position, in: one.dialog) }
+    let ofApp = try await problem {
+      _ = try await refer(.correction, .entry(one.id), text: "un", isApp: true, from: romeo, to: juliet, stage)
+    }
+    #expect(ofApp?.kind == .tooLarge && ofApp?.code == "too-many-corrections" && ofApp?.field == "messageId")
+    let ofClient = try await problem {
+      _ = try await refer(.correction, .stanza("1"), text: "un", id: "3", from: romeo, to: juliet, stage)
+    }
+    #expect(ofClient?.kind == .tooLarge && ofClient?.code == "too-many-corrections")
+    let found = try await stage.parley.read { try $0.entry(one.position, in: .server(one.dialog, .rules)) }
+    #expect(found?.state == state)
+    let gone = try await refer(.retraction(reason: nil), .stanza("1"), id: "4", from: romeo, to: juliet, stage)
+    #expect(reference(gone)?.outcome?.state?.retraction != nil)
+    let closed = try await stage.parley.read { try $0.entry(first.position, in: .server(one.dialog, .rules)) }
+    #expect(closed?.state?.retraction?.id == "4")
+  }
+
+  /// What refers to a message repeats its id, and so does a tombstone: a long one would be stored many times.
+  @Test func aLongStanzaIDIsKeptOnce() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let id = String(repeating: "x", count: Limits.stanzaIDBytesMax)
+    let one = try await said("one", id, from: romeo, to: juliet, stage)
+    let answer = try await refer(.reply, .entry(one.id), text: "yes", isApp: true, from: juliet, to: romeo, stage)
+    #expect(reference(answer)?.targetStanzaID == id)
+    let two = try await said("two", id + "y", from: romeo, to: juliet, stage)
+    #expect(two.fact.stanza?.envelope.id == id + "y")
+    let other = try await refer(.reply, .entry(two.id), text: "no", isApp: true, from: juliet, to: romeo, stage)
+    #expect(reference(other)?.target == two.position && reference(other)?.targetStanzaID == nil)
+    let gone = try await refer(
+      .retraction(reason: nil), .stanza(two.id.description), id: id + "z", from: romeo, to: juliet, stage)
+    #expect(reference(gone)?.outcome?.state?.retraction?.id == gone.id.description)
   }
 
   @Test func aReactionTooManyIsRelayedWhereTheAppIsRefused() async throws {

@@ -40,6 +40,13 @@ extension StoreConformance {
             .init(user: scene.nurse, emoji: ["\u{1F44D}", "x"]), .init(user: scene.romeo, emoji: ["\u{1F44D}"]),
           ]),
         MessageState(version: Position(79), revision: 10, text: "", reactions: []),
+        MessageState(version: Position(79), revision: 10, text: "a", corrections: 500),
+        MessageState(
+          version: Position(79), revision: 11, text: "a", pin: .init(by: scene.nurse, at: Timestamp(milliseconds: 8)),
+          delivery: .queued, corrections: 3),
+        MessageState(
+          version: Position(79), revision: 12, text: "b", delivery: .failed(FederationFailure(.wait, "x", "y")),
+          corrections: 4),
         MessageState(
           version: Position(80), revision: 11,
           retraction: .init(

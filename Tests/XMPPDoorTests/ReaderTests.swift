@@ -46,7 +46,7 @@ struct ReaderTests {
     #expect(displayed.marker?.id == "the-msg-1")
     let old = try draft("<message><received xmlns='urn:xmpp:chat-markers:0' id='the-msg-1'/></message>")
     #expect(old.marker == nil, "version 1.0 has no such marker (11)")
-    let long = String(repeating: "x", count: StanzaIDs.idBytesMax + 1)
+    let long = String(repeating: "x", count: Limits.stanzaIDBytesMax + 1)
     #expect(try draft("<message><displayed xmlns='urn:xmpp:chat-markers:0' id='\(long)'/></message>").marker == nil)
   }
 

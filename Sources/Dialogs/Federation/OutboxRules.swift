@@ -170,7 +170,7 @@ extension Judge {
       dialog: entry.dialog, target: entry.position, peer: peer, fromResource: message.envelope.fromResource,
       toResource: message.envelope.toResource,
       // An app's message has one id everywhere.
-      stanzaID: (message.traits.contains(.fromApp) ? nil : message.envelope.id) ?? entry.id.description,
+      stanzaID: (message.traits.contains(.fromApp) ? nil : Envelope.kept(message.envelope.id)) ?? entry.id.description,
       failure: failure, outcome: changed)
     let told = try insertOwn(
       .undelivered(undelivered), of: entry.author, at: position, traits: [.inbound, .replayed])

@@ -77,4 +77,8 @@ public struct Envelope: Hashable, Sendable {
     self.id = id
     self.language = language
   }
+
+  /// Returns a stanza's id as other messages and their states repeat it; `nil` if it is longer than
+  /// `Limits.stanzaIDBytesMax`. Then they name the message by its public id.
+  static func kept(_ id: String?) -> String? { id.flatMap { $0.utf8.count <= Limits.stanzaIDBytesMax ? $0 : nil } }
 }

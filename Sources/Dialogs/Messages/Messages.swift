@@ -229,7 +229,8 @@ extension Judge {
       fact: .marker(
         Marker(
           kind: draft.kind, mark: mark, target: (asked?.entry ?? target).position,
-          targetID: (asked?.entry ?? target).id, targetStanzaID: (asked?.message ?? message).envelope.id,
+          targetID: (asked?.entry ?? target).id,
+          targetStanzaID: Envelope.kept((asked?.message ?? message).envelope.id),
           stanza: stanza, told: !draft.isPrivate, asked: !draft.isPrivate && mayTell, hidesRead: hidesRead)),
       id: realms.entryID(position, in: reader.realm))
     var archived = (author: false, peer: false)

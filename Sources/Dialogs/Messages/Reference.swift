@@ -27,7 +27,7 @@ public struct Reference: Sendable {
   public let kind: Kind
   public let target: Position
   public let targetID: PublicID
-  /// The stanza id that the target's author gave it, which XEP-0308 refers to.
+  /// The stanza id that the target's author gave it, which XEP-0308 refers to; `nil` if it is not kept (`Envelope.kept`).
   public let targetStanzaID: String?
   /// For an app's reply, the address under which the target's author wrote it, in a room the occupant's. A stanza
   /// contains it itself.
@@ -88,7 +88,8 @@ public struct MessageState: Hashable, Sendable {
   public struct Retraction: Hashable, Sendable {
     public let by: Party
     public let at: Timestamp
-    /// The id of the stanza that retracted it, as clients see it (XEP-0424 4).
+    /// The id of the stanza that retracted it, as clients see it (XEP-0424 4), or that of its entry if the stanza's is not kept
+    /// (`Envelope.kept`).
     public let id: String?
     public let reason: String?
     /// Whether a moderator retracted it.
@@ -131,6 +132,8 @@ public struct MessageState: Hashable, Sendable {
   public var revision: Int64
   /// The current text; `nil` if it was not corrected.
   public var text: String?
+  /// The number of its corrections, at most `Limits.correctionsMax`; those of before they were counted are not among them.
+  public var corrections: Int
   /// The mentions of `text`, if there is one.
   public var mentions: [Mention]
   public var editedAt: Timestamp?
@@ -149,8 +152,9 @@ public struct MessageState: Hashable, Sendable {
   public init(
     version: Position, revision: Int64 = 0, text: String? = nil, mentions: [Mention] = [],
     editedAt: Timestamp? = nil, retraction: Retraction? = nil, reactions: [Reaction] = [], pin: Pin? = nil,
-    delivery: Delivery? = nil
+    delivery: Delivery? = nil, corrections: Int = 0
   ) {
+    self.corrections = corrections
     self.delivery = delivery
     self.pin = pin
     self.version = version

@@ -13,7 +13,8 @@ import Basics
 //
 // The fold is a pure function of state, kind and actor. A refused reference changes nothing: an app gets an error, an
 // XMPP stanza is stored as the message that it is for a client which does not know the XEP, or, if there are too many
-// reactions, as a reaction that only XMPP clients show.
+// reactions, as a reaction that only XMPP clients show. A correction too many is an error for both: as a message it would
+// be a further one, again and again.
 
 /// The reason why a reference has no effect.
 enum ReferenceRefusal: Error, Hashable {
@@ -25,6 +26,8 @@ enum ReferenceRefusal: Error, Hashable {
   case unsuitable
   /// The message would have more reactions than it may have.
   case full
+  /// The message has as many corrections as it may have.
+  case corrected
 }
 
 extension MessageState {
@@ -45,6 +48,8 @@ extension MessageState {
       guard target.author == actor else { throw .foreign }
       // The text of an encrypted correction is unknown here, and a forwarded text is not its sender's to change.
       guard message.content.kind != .encrypted, message.forwarded == nil, !text.isEmpty else { throw .unsuitable }
+      guard next.corrections < Limits.correctionsMax else { throw .corrected }
+      next.corrections += 1
       next.text = text
       next.mentions = mentions
       next.editedAt = time
@@ -133,7 +138,7 @@ extension Judge {
       return nil
     }
     // The id that the stanza will have: one without its own has the entry's (XEP-0424 4).
-    let id = (isApp ? nil : id) ?? realms.entryID(head.next, in: realm).description
+    let id = (isApp ? nil : Envelope.kept(id)) ?? realms.entryID(head.next, in: realm).description
     let state: MessageState?
     do throws(ReferenceRefusal) {
       state = try MessageState.folding(
@@ -141,6 +146,11 @@ extension Judge {
         of: target, at: head.next, id: id, time: time)
     } catch {
       switch error {
+      case .corrected:
+        throw Problem(
+          .tooLarge, "too-many-corrections",
+          "This message was corrected \(Limits.correctionsMax) times, as often as it may be. Send a new one.",
+          field: isApp ? "messageId" : nil)
       // It remains a reaction, which is no message to read.
       case .full where !isApp: state = nil
       case _ where !isApp: return nil
@@ -161,7 +171,7 @@ extension Judge {
       targetStanzaID: message.traits.contains(.fromApp)
         ? kind == .correction && message.captionPart > 0
           ? realms.entryID(target.position + message.captionPart, in: realm).description : nil
-        : message.envelope.id,
+        : Envelope.kept(message.envelope.id),
       targetAuthor: kind == .reply && isApp ? Self.author(of: target, message) : nil,
       // If nothing has changed, the current state is sent: the same live and from the log.
       outcome: kind == .reply ? nil : state.map { target.with($0) } ?? target, isSinceJoin: isSinceJoin,

@@ -40,7 +40,10 @@ extension Reader {
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
           seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })
       }
-    let state = kind == .message && row.int(7) & StoredTraits.changed != 0 ? try state(of: position) : nil
+    var state: MessageState?
+    if case .message(let message) = fact, row.int(7) & StoredTraits.changed != 0 {
+      state = try self.state(of: position, message.reference)
+    }
     return Entry(
       position: position, time: Timestamp(milliseconds: row.int(5)), dialog: dialog, author: author, place: place,
       fact: fact, id: seal.seal(position.number), state: state)

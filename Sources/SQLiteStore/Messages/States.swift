@@ -12,7 +12,15 @@ enum StoredTraits {
 }
 
 extension Reader {
-  func state(of position: Position) throws -> MessageState? {
+  /// Returns the state of a message that has one. A correction of a retracted message has no row of its own: it is a
+  /// tombstone as its target is.
+  func state(of position: Position, _ reference: Reference?) throws -> MessageState? {
+    if let own = try state(of: position) { return own }
+    guard let reference, reference.kind == .correction else { return nil }
+    return try state(of: reference.target)
+  }
+
+  private func state(of position: Position) throws -> MessageState? {
     try connection(.state, position).first { row in
       var state = MessageState(
         version: Position(row.int(0)), revision: row.int(1), text: row.textOrNil(2),
@@ -38,9 +46,7 @@ extension Writer {
       .run()
     guard state.retraction != nil else { return }
     try uncount(position, in: dialog)
-    for edit in try connection(.editsOf, position).all({ Position($0.int(0)) }) {
-      try put(state, of: edit, in: dialog)
-    }
+    try connection(.blankEdits, position, dialog).run()
     try connection(.closeEdits, position).run()
   }
 
@@ -64,8 +70,10 @@ extension FactCoding {
 
   static func encode(_ state: MessageState) -> [UInt8] {
     var out = ByteWriter()
-    // The second version ends with a pin; the third with a pin, if there is one, and the delivery.
-    out.write(state.delivery != nil ? version + 2 : state.pin == nil ? version : version + 1)
+    // The second version ends with a pin; the third with a pin, if there is one, and the delivery; the fourth with both, if
+    // there are any, and the number of corrections.
+    let isCounted = state.corrections > 0
+    out.write(version + (isCounted ? 3 : state.delivery != nil ? 2 : state.pin != nil ? 1 : 0))
     out.write(state.retraction) {
       $0.write($1.by.id.number)
       $0.write($1.at.milliseconds)
@@ -77,17 +85,19 @@ extension FactCoding {
       $0.write($1.user.id.number)
       $0.write($1.emoji) { $0.write($1) }
     }
-    if state.delivery != nil { out.write(state.pin != nil) }
+    if isCounted || state.delivery != nil { out.write(state.pin != nil) }
     if let pin = state.pin {
       out.write(pin.by.id.number)
       out.write(pin.at.milliseconds)
     }
+    if isCounted { out.write(state.delivery != nil) }
     switch state.delivery {
     case nil: break
     // Where a failure has its kind.
     case .queued: out.write(queued)
     case .failed(let failure): write(failure, &out)
     }
+    if isCounted { out.write(Int64(state.corrections)) }
     return out.bytes
   }
 
@@ -96,7 +106,7 @@ extension FactCoding {
   static func decode(_ bytes: [UInt8], into state: inout MessageState, party: (UserID) throws -> Party) throws {
     var from = ByteReader(bytes)
     let found = try from.int()
-    guard (version...version + 2).contains(found) else { throw damaged }
+    guard (version...version + 3).contains(found) else { throw damaged }
     if try from.flag() {
       state.retraction = MessageState.Retraction(
         by: try party(UserID(try from.int())), at: Timestamp(milliseconds: try from.int()),
@@ -108,10 +118,16 @@ extension FactCoding {
       state.pin = MessageState.Pin(
         by: try party(UserID(try from.int())), at: Timestamp(milliseconds: try from.int()))
     }
-    if found == version + 2 {
-      var delivery = from
-      state.delivery = try delivery.int() == queued ? .queued : .failed(try failure(&from))
+    if try found == version + 2 || found == version + 3 && from.flag() {
+      var behind = from
+      if try behind.int() == queued {
+        from = behind
+        state.delivery = .queued
+      } else {
+        state.delivery = .failed(try failure(&from))
+      }
     }
+    if found == version + 3 { state.corrections = Int(clamping: try from.int()) }
   }
 
   // MARK: Per-user changes
@@ -233,10 +249,6 @@ extension Query {
     """)
   fileprivate static let setRetractedOrdinal = Query(
     "UPDATE dialogs SET retracted_ordinal = ?2 WHERE id = ?1 AND retracted_ordinal < ?2")
-  fileprivate static let editsOf = Query(
-    """
-    SELECT c.position FROM changes c CROSS JOIN payloads p ON p.position = c.position WHERE c.target = ?1 AND c.edit = 1
-    """)
   fileprivate static let insertChange = Query("INSERT INTO changes (target, position, edit) VALUES (?1, ?2, ?3)")
   fileprivate static let closeEdits = Query("UPDATE changes SET edit = 0 WHERE target = ?1 AND edit = 1")
   fileprivate static let markChanged = Query(
@@ -245,10 +257,14 @@ extension Query {
     WHERE position = ?1 AND dialog = ?2 AND traits & \(StoredTraits.changed) = 0
     """)
   /// `secure_delete` overwrites the old content.
-  fileprivate static let blank = Query(
-    """
-    UPDATE payloads SET traits = traits | \(StoredTraits.changed), text = NULL, fields = NULL, extras = NULL,
-      mentions = NULL, attachments = NULL
-    WHERE position = ?1 AND dialog = ?2
-    """)
+  private static func blank(_ position: String) -> Query {
+    Query(
+      """
+      UPDATE payloads SET traits = traits | \(StoredTraits.changed), text = NULL, fields = NULL, extras = NULL,
+        mentions = NULL, attachments = NULL
+      WHERE position \(position) AND dialog = ?2
+      """)
+  }
+  fileprivate static let blank = blank("= ?1")
+  fileprivate static let blankEdits = blank("IN (SELECT position FROM changes WHERE target = ?1 AND edit = 1)")
 }

@@ -229,7 +229,7 @@ enum RoomInbound {
     if draft.isUncopied { traits.insert(.uncopied) }
     if content.kind != .none { traits.insert(.counts) }
     var key: RepeatKey?
-    if let id = draft.originID ?? turn.stanza.id, id.utf8.count <= StanzaIDs.idBytesMax {
+    if let id = draft.originID ?? turn.stanza.id, id.utf8.count <= Limits.stanzaIDBytesMax {
       var digest = Digest64()
       extras.withUnsafeBytes { digest.combine($0) }
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())

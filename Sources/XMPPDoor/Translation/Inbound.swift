@@ -133,7 +133,7 @@ enum Inbound {
     }
 
     var key: RepeatKey?
-    if let id = draft.originID ?? id, id.utf8.count <= 1_023 {
+    if let id = draft.originID ?? id, id.utf8.count <= Limits.stanzaIDBytesMax {
       var digest = Digest64()
       (repeated ?? extras).withUnsafeBytes { digest.combine($0) }
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())

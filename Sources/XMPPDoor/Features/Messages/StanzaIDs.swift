@@ -1,4 +1,5 @@
 import Addresses
+import Dialogs
 import XMLStream
 import XMPP
 
@@ -9,11 +10,8 @@ import XMPP
 struct StanzaIDs: Feature {
   static let xep = XEP(359, "0.7.0", "Unique and Stable Stanza IDs")
 
-  /// The most bytes of an id that is looked up or stored as a key: ids are UUIDs or shorter, and 1,023 is the bound of
-  /// the parts of an address.
-  static let idBytesMax = 1_023
-
-  static func isUsable(_ id: String) -> Bool { !id.isEmpty && id.utf8.count <= idBytesMax }
+  /// Returns whether an id can be looked up and stored as a key (`Limits.stanzaIDBytesMax`).
+  static func isUsable(_ id: String) -> Bool { !id.isEmpty && id.utf8.count <= Limits.stanzaIDBytesMax }
 
   private static let moderated = Name("moderated", NS.moderation)
   /// XEP-0091, which XEP-0203 has replaced, and some clients still read.
