@@ -294,6 +294,11 @@ public enum Limits {
   /// long it is.
   public static let hiddenMax = 10_000
 
+  /// Retracted messages behind a member's mark that are looked at to subtract them from the unread ones, some tenths of a
+  /// millisecond at each read of the mark. Further ones count as unread until the mark has passed the first: so many at once are
+  /// nobody's daily life, and the badge is wrong by these alone.
+  public static let retractedCountedMax = 1_000
+
   // Rooms.
   /// Octets of a room's localpart; longer is `malformed` (RFC 7622 3.3).
   public static let roomNameBytesMax = 1_023
@@ -558,6 +563,10 @@ public enum Limits {
   /// wait for one piece, and a search for all of them.
   static let indexedAtOnce = 1_000
   static let indexedBytesAtOnce = 262_144
+  /// The pause after a piece that is not the last, for all searches together: so many times what the piece took, and at most so
+  /// long. One post in three finds a piece under way, and the first search takes three times as long as the index.
+  static let indexPauseShare = 2
+  static let indexPauseMax: Duration = .seconds(1)
 
   // Drafts and scheduled messages.
   /// Drafts of one user: more than anyone needs. At the bound `too-many-drafts`.
@@ -597,6 +606,9 @@ public enum Limits {
   public static let callSignalBytesMax = 4_096
 
   // Search.
+  /// Rows that one read of an archive looks at, some eight milliseconds of a reader: those of other resources than the one that is
+  /// asked for, of messages that the user has deleted for themself, of what is in no archive. Then its page ends early.
+  public static let archiveLooksMax = 20_000
   /// Candidates that one search reads; then its page ends early, with a cursor.
   public static let searchLooksMax = 4_000
   /// Users, or listed rooms, that one page of a search by name looks at, in the order of their names: some 30 ms of a reader.

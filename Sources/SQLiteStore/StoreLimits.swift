@@ -58,6 +58,11 @@ public enum StoreLimits {
   /// The entries, dialogs, rooms or users in one answer, whatever was asked for: about 20 MB.
   static let rowsMax = 20_000
 
+  /// The rows that a page of an archive looks at first, beside twice the entries that it may have, and by how many times as many
+  /// it looks at next while it is not full. Nearly all pages are full with the first, which the engine finds in some microseconds.
+  static let archivePieceRows = 64
+  static let archivePieceGrowth = 8
+
   /// The words of one message that are indexed; the rest of a longer one is not found.
   static let searchTokensMax = 4_096
   /// The bytes of the text of one message from which these words are taken: five to eight bytes a word. Words behind them are not

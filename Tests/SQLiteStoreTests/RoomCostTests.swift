@@ -20,25 +20,6 @@ import Testing
       uniqueKeysWithValues: tables.map { ($0, Int(try store.int("SELECT count(*) FROM \($0)") ?? 0)) })
   }
 
-  private final class Steps {
-    var count = 0
-  }
-
-  /// Returns the hundreds of steps of the engine that `body` takes.
-  private func steps(_ writer: any StoreWriter, _ body: () throws -> Void) throws -> Int {
-    let handle = try #require((writer as? Writer)?.connection.handle)
-    let steps = Steps()
-    sqlite3_progress_handler(
-      handle, 100,
-      { context in
-        if let context { Unmanaged<Steps>.fromOpaque(context).takeUnretainedValue().count += 1 }
-        return 0
-      }, Unmanaged.passUnretained(steps).toOpaque())
-    defer { sqlite3_progress_handler(handle, 0, nil, nil) }
-    try body()
-    return withExtendedLifetime(steps) { steps.count }
-  }
-
   /// A marker that moves nothing asks for it, as often as somebody likes.
   @Test func theNumberOfAMessageCostsTheSameInALongRoom() throws {
     let folder = try Folder()

@@ -93,6 +93,42 @@ extension StoreConformance {
       }
       try equal(empty.complete, true)
     },
+    Case(name: "a page that looks in vain ends early, and the next one goes on from there") { scene in
+      let dialog = try fill(scene)[0].dialog
+      for (backwards, resource) in [(false, "nosuch"), (true, "nosuch"), (false, "balcony"), (true, "balcony")] {
+        let all = try archive(scene) {
+          $0.with = dialog
+          $0.withResource = resource
+        }
+        try require(all.complete && all.next == nil, "not the whole")
+        var query = ArchiveQuery(limit: 100)
+        query.with = dialog
+        query.withResource = resource
+        query.backwards = backwards
+        query.looksMax = 3
+        var (found, pages): ([Entry], Int) = ([], 0)
+        while true {
+          let page = try scene.read { [query] in try $0.archive(of: scene.romeo.id, query) }
+          pages += 1
+          found = backwards ? page.entries + found : found + page.entries
+          try equal(page.complete, page.next == nil)
+          guard let next = page.next else { break }
+          query.go(behind: next)
+        }
+        try equal(found, all.entries)
+        // The dialog has thirteen messages, of which five are not Romeo's to read in his archive.
+        try equal(pages, 5)
+      }
+    },
+    Case(name: "a full page does not say where it stopped to look") { scene in
+      let kept = try fill(scene)
+      let page = try archive(scene) {
+        $0.limit = 3
+        $0.looksMax = 1_000
+      }
+      try equal(page.entries, Array(kept[..<3]))
+      try require(!page.complete && page.next == nil, "no ordinary page")
+    },
     Case(name: "the archive is bounded on both sides, exclusively") { scene in
       let kept = try fill(scene)
       for backwards in [false, true] {

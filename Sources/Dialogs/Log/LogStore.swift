@@ -194,12 +194,20 @@ public struct ArchiveQuery: Sendable {
   public var limit: Int
   /// The bytes of entries after which the page ends early, with at least one entry.
   public var bytesMax = Int.max
+  /// The rows that are looked at, whether or not their entries match, after which the page ends early, also without an entry. At
+  /// least one.
+  public var looksMax = Limits.archiveLooksMax
   /// Whether the page next to `before` is wanted, still returned ascending (RSM `<before/>`).
   public var backwards = false
   /// With `positions`: whether entries are included that the user has deleted for themselves or may not read.
   public var includesHidden = false
 
   public init(limit: Int) { self.limit = limit }
+
+  /// Goes on behind a position in the direction of paging.
+  public mutating func go(behind position: Position) {
+    if backwards { before = min(before, position) } else { after = max(after, position) }
+  }
 }
 
 public struct ArchivePage: Sendable {
@@ -207,8 +215,12 @@ public struct ArchivePage: Sendable {
   public var entries: [Entry]
   /// Whether there is nothing more in the direction of paging.
   public var complete: Bool
-  public init(entries: [Entry], complete: Bool) {
+  /// The last position that was looked at, if the page ended early by `ArchiveQuery.looksMax`: the next page is behind it in the
+  /// direction of paging. There need be no entry of this archive.
+  public var next: Position?
+  public init(entries: [Entry], complete: Bool, next: Position? = nil) {
     self.entries = entries
     self.complete = complete
+    self.next = next
   }
 }

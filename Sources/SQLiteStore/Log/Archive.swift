@@ -10,37 +10,54 @@ extension Reader {
       let statement = query.includesHidden ? Query.archivedOrHidden : .archived
       return try exactly(positions) { try connection(statement, user, $0.number) }
     }
+    var query = query
+    let part: Part?
+    if let dialog = query.with {
+      part = try self.part(of: user, in: dialog)
+      switch part {
+      case nil: return ArchivePage(entries: [], complete: true)
+      case .archived?: query.after = max(query.after, try cleared(dialog, by: user))
+      case .whispers?:
+        guard let range = try whispers(of: user, in: dialog) else { return ArchivePage(entries: [], complete: true) }
+        query.after = max(query.after, range.lowerBound.previous)
+        query.before = min(query.before, range.upperBound.next)
+      }
+    } else {
+      part = nil
+    }
     // A resource of the other side only makes sense with that side.
     let resource = query.with == nil ? nil : query.withResource
+    let isBack = query.backwards
     if let text = query.text {
       var scopes = ["u\(user.number)"]
-      if let dialog = query.with {
-        switch try part(of: user, in: dialog) {
-        case nil: return ArchivePage(entries: [], complete: true)
-        case .archived?: scopes.append("d\(dialog.number)")
-        case .whispers?: scopes.append("w\(dialog.number)")
-        }
+      switch (part, query.with) {
+      case (.archived?, let dialog?): scopes.append("d\(dialog.number)")
+      case (.whispers?, let dialog?): scopes.append("w\(dialog.number)")
+      default: break
       }
       // There is no word in the query, so no message matches.
       guard let expression = try searchText().expression(text, scopes: scopes) else {
         return ArchivePage(entries: [], complete: true)
       }
-      return try page(connection(query.backwards ? .searchBackwards : .search, user), query) {
-        try $0.bind(resource, expression)
+      return try page(query) {
+        try connection(isBack ? .passSearchBackwards : .passSearch, expression, $0, $1, $2)
+      } read: {
+        try connection(isBack ? .searchBackwards : .search, user, $0, $1, $2).bind(resource, expression)
       }
     }
-    guard let dialog = query.with else {
-      return try page(connection(query.backwards ? .archiveBackwards : .archive, user), query) { try $0.bind(resource) }
-    }
-    switch try part(of: user, in: dialog) {
-    case nil: return ArchivePage(entries: [], complete: true)
-    case .archived(let flag)?:
-      return try page(connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive, user), query) {
-        try $0.bind(resource, dialog, flag.rawValue)
+    switch (part, query.with) {
+    case (.archived(let flag)?, let dialog?):
+      return try page(query) {
+        try connection(isBack ? .passDialogBackwards : .passDialog, dialog, $0, $1, $2)
+      } read: {
+        try connection(isBack ? .dialogArchiveBackwards : .dialogArchive, user, $0, $1, $2)
+          .bind(resource, dialog, flag.rawValue)
       }
-    case .whispers?:
-      return try page(connection(query.backwards ? .whisperArchiveBackwards : .whisperArchive, user), query) {
-        try $0.bind(resource, dialog)
+    default:
+      return try page(query) {
+        try connection(isBack ? .passFeedBackwards : .passFeed, user, $0, $1, $2)
+      } read: {
+        try connection(isBack ? .archiveBackwards : .archive, user, $0, $1, $2).bind(resource, query.with)
       }
     }
   }
@@ -55,38 +72,82 @@ extension Reader {
     }
     var query = query
     query.after = max(query.after, messages.behind)
+    if let viewer { query.after = max(query.after, try cleared(room, by: viewer)) }
+    let isBack = query.backwards
     if let text = query.text {
       guard let expression = try searchText().expression(text, scopes: ["d\(room.number)"]) else {
         return ArchivePage(entries: [], complete: true)
       }
-      return try page(connection(query.backwards ? .roomSearchBackwards : .roomSearch, room), query) {
-        try $0.bind(expression, viewer)
+      return try page(query) {
+        try connection(isBack ? .passSearchBackwards : .passSearch, expression, $0, $1, $2)
+      } read: {
+        try connection(isBack ? .roomSearchBackwards : .roomSearch, room, $0, $1, $2).bind(expression, viewer)
       }
     }
-    return try page(connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive, viewer), query) {
-      try $0.bind(nil as String?, room, EntryFlags.firstArchived.rawValue)
+    return try page(query) {
+      try connection(isBack ? .passDialogBackwards : .passDialog, room, $0, $1, $2)
+    } read: {
+      try connection(isBack ? .dialogArchiveBackwards : .dialogArchive, viewer, $0, $1, $2)
+        .bind(nil as String?, room, EntryFlags.firstArchived.rawValue)
     }
   }
 
-  /// Returns a page. Bounds and limit are the next parameters of `statement`; `bindRest` binds those behind them.
+  /// Returns a page. Rows that are not in it may be any number, so the range is read in pieces: the first has some more rows
+  /// than the page has entries, each further one several times as many, and all together `ArchiveQuery.looksMax`.
+  ///
+  /// - Parameters:
+  ///   - pass: passes over so many rows between two positions, in the direction of the page, and returns the next one.
+  ///   - read: returns the entries of the page between two positions, up to a limit.
   private func page(
-    _ statement: Prepared, _ query: ArchiveQuery, _ bindRest: (Prepared) throws -> Prepared
+    _ query: ArchiveQuery, pass: (Position, Position, Int64) throws -> Prepared,
+    read: (Position, Position, Int64) throws -> Prepared
   ) throws -> ArchivePage {
     var after = query.after
     var before = query.before
     if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
     if let end = query.end { before = min(before, try firstPosition(since: end + .milliseconds(1))) }
 
-    // One more than asked for shows whether anything follows.
-    let limit = bound(query.limit)
-    var entries = try entries(bindRest(statement.bind(after, before, limit + 1)), query.bytesMax)
-    // So does the one that is behind the bound of bytes.
-    let last = entries.last
-    let isComplete =
-      Int64(entries.count) <= limit && entries.byteCount - (last?.byteCount ?? 0) < query.bytesMax
-    if !isComplete { entries.removeLast() }
-    if query.backwards { entries.reverse() }
-    return ArchivePage(entries: entries, complete: isComplete)
+    let limit = Int(bound(query.limit))
+    var page = ArchivePage(entries: [], complete: false)
+    var looks = max(1, query.looksMax)
+    var piece = limit * 2 + StoreLimits.archivePieceRows
+    while true {
+      let rows = min(piece, looks)
+      let end = try pass(after, before, Int64(rows - 1)).first { Position($0.int(0)) }
+      let (first, last) = (after, before)
+      if let end {
+        if query.backwards { after = end.previous } else { before = end.next }
+      }
+      // One more than asked for shows whether anything follows.
+      page.entries += try entries(
+        read(after, before, Int64(limit + 1 - page.entries.count)), query.bytesMax - page.entries.byteCount)
+      // So does the one that is behind the bound of bytes.
+      let bytes = page.entries.byteCount - (page.entries.last?.byteCount ?? 0)
+      if page.entries.count > limit || !page.entries.isEmpty && bytes >= query.bytesMax {
+        page.entries.removeLast()
+        break
+      }
+      page.complete = end == nil
+      looks -= rows
+      guard let end else { break }
+      if looks == 0 {
+        page.next = end
+        break
+      }
+      (after, before) = query.backwards ? (first, end) : (end, last)
+      piece *= StoreLimits.archivePieceGrowth
+    }
+    if query.backwards { page.entries.reverse() }
+    return page
+  }
+
+  /// Returns the positions between which a user's whispers in a room are; `nil` if there are none. It takes two looks at each
+  /// of the dialogs.
+  private func whispers(of user: UserID, in room: DialogID) throws -> ClosedRange<Position>? {
+    try connection(.whispersOf, user, room).first { row in
+      guard let first = row.intOrNil(0), let last = row.intOrNil(1) else { return nil }
+      return Position(first)...Position(last)
+    }
   }
 
   private func exactly(_ positions: [Position], _ find: (Position) throws -> Prepared) throws -> ArchivePage {
@@ -131,12 +192,13 @@ extension Query {
   private static let ofResource = """
     (?5 IS NULL OR CASE WHEN p.author = ?1 THEN p.to_resource ELSE coalesce(p.nick, p.from_resource) END = ?5)
     """
+  /// Returns a query of a user's archive, or of their whispers in the room `?6`.
   private static func archiveOfUser(_ order: String) -> Query {
     Query(
       """
       SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
       WHERE f.user = ?1 AND f.position > ?2 AND f.position < ?3
-        AND f.traits & \(FeedRow.Traits.archived.rawValue) AND \(ofResource)
+        AND f.traits & \(FeedRow.Traits.archived.rawValue) AND (?6 IS NULL OR p.via = ?6) AND \(ofResource)
         AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
       ORDER BY f.position \(order) LIMIT ?4
       """)
@@ -150,24 +212,33 @@ extension Query {
       ORDER BY e.position \(order) LIMIT ?4
       """)
   }
-  /// Returns a query that reads only the user's whispers in the room.
-  private static func whispered(_ order: String) -> Query {
-    func part(_ member: String, _ flag: EntryFlags) -> String {
-      """
-      SELECT e.position AS position FROM dialogs d CROSS JOIN entries e ON e.dialog = d.id
-      WHERE d.kind = \(Dialog.Kind.whispered.rawValue) AND d.via = ?6 AND d.\(member) = ?1
-        AND e.position > ?2 AND e.position < ?3 AND e.flags & \(flag.rawValue)
-      """
+  private static func whisperEnds(_ member: String) -> String {
+    func end(_ order: String) -> String {
+      "(SELECT e.position FROM entries e WHERE e.dialog = d.id ORDER BY e.position \(order) LIMIT 1)"
     }
-    return Query(
+    return """
+      SELECT \(end("ASC")) AS first, \(end("DESC")) AS last FROM dialogs d
+      WHERE d.kind = \(Dialog.Kind.whispered.rawValue) AND d.via = ?2 AND d.\(member) = ?1
       """
-      SELECT \(payload) FROM (
-        \(part("first", .firstArchived)) UNION ALL \(part("second", .secondArchived))
-      ) w CROSS JOIN payloads p ON p.position = w.position
-      WHERE \(ofResource) AND \(isSeen(by: "?1", "w.position", in: "p.dialog"))
-      ORDER BY w.position \(order) LIMIT ?4
+  }
+  static let whispersOf = Query(
+    """
+    SELECT min(w.first), max(w.last) FROM (\(whisperEnds("first")) UNION ALL \(whisperEnds("second"))) w
+    """)
+  /// Returns a query that passes over rows in the direction of a page; it reads their keys alone.
+  private static func pass(_ rows: String, _ position: String, _ order: String) -> Query {
+    Query(
+      """
+      SELECT \(position) FROM \(rows) ?1 AND \(position) > ?2 AND \(position) < ?3
+      ORDER BY \(position) \(order) LIMIT 1 OFFSET ?4
       """)
   }
+  static let passFeed = pass("feed WHERE user =", "position", "ASC")
+  static let passFeedBackwards = pass("feed WHERE user =", "position", "DESC")
+  static let passDialog = pass("entries WHERE dialog =", "position", "ASC")
+  static let passDialogBackwards = pass("entries WHERE dialog =", "position", "DESC")
+  fileprivate static let passSearch = pass("search WHERE search MATCH", "rowid", "ASC")
+  fileprivate static let passSearchBackwards = pass("search WHERE search MATCH", "rowid", "DESC")
   /// The index answers in the order of positions, so a page ends the search.
   private static func searched(_ order: String) -> Query {
     Query(
@@ -194,8 +265,6 @@ extension Query {
   fileprivate static let searchBackwards = searched("DESC")
   fileprivate static let roomSearch = searchedRoom("ASC")
   fileprivate static let roomSearchBackwards = searchedRoom("DESC")
-  fileprivate static let whisperArchive = whispered("ASC")
-  fileprivate static let whisperArchiveBackwards = whispered("DESC")
   fileprivate static let archive = archiveOfUser("ASC")
   fileprivate static let archiveBackwards = archiveOfUser("DESC")
   fileprivate static let dialogArchive = ofDialog("ASC")

@@ -104,8 +104,9 @@ extension Reader {
   ) throws -> [Entry] {
     let (all, own): (Query, Query) =
       ascending ? (.historyAscending, .ownHistoryAscending) : (.historyDescending, .ownHistoryDescending)
-    var statement = try connection(
-      messages.viewer == nil ? all : own, messages.dialog, max(after, messages.behind), before, bound(limit))
+    var first = max(after, messages.behind)
+    if let viewer = messages.viewer { first = max(first, try cleared(messages.dialog, by: viewer)) }
+    var statement = try connection(messages.viewer == nil ? all : own, messages.dialog, first, before, bound(limit))
     if let viewer = messages.viewer { statement = try statement.bind(viewer) }
     return try entries(statement, bytesMax)
   }
@@ -240,11 +241,15 @@ extension Query {
   private static let displayedOrdinal = "max(m.displayed_ordinal, d.expired_ordinal)"
   /// The expression of `Mark.retracted`. It costs a comparison with the dialog's row, which is read anyway, and a look at
   /// each retracted message behind the mark, if there are any: no row of a member is written when a message is retracted.
-  /// Those that the member has also deleted for themselves are in `Mark.hidden`.
+  /// Those that the member has also deleted for themselves are in `Mark.hidden`. It looks at `Limits.retractedCountedMax` of
+  /// them, the oldest.
   private static let retractedCount = """
     CASE WHEN d.retracted_ordinal > \(displayedOrdinal) THEN (
       SELECT count(*) FROM retracted t
-      WHERE t.dialog = m.dialog AND t.ordinal > \(displayedOrdinal) AND t.author <> m.user AND (
+      WHERE t.dialog = m.dialog AND t.ordinal > \(displayedOrdinal) AND t.ordinal <= coalesce((
+        SELECT b.ordinal FROM retracted b WHERE b.dialog = m.dialog AND b.ordinal > \(displayedOrdinal)
+        ORDER BY b.ordinal LIMIT 1 OFFSET \(Limits.retractedCountedMax - 1)), d.retracted_ordinal)
+      AND t.author <> m.user AND (
         m.hidden = 0 OR NOT EXISTS (
           SELECT 1 FROM hidden h WHERE h.user = m.user AND h.position = t.position AND h.counts = 1))
     ) ELSE 0 END

@@ -7,6 +7,11 @@ extension Reader {
       == 1
   }
 
+  /// Returns the position up to which the user has cleared a dialog: a read of theirs begins behind it.
+  func cleared(_ dialog: DialogID, by user: UserID) throws -> Position {
+    Position(try connection(.cleared, user, dialog).first { $0.int(0) } ?? 0)
+  }
+
   func hasHidden(_ user: UserID) throws -> Bool {
     try connection(.hasHidden, user).first { $0.int(0) } == 1
   }
@@ -56,10 +61,17 @@ extension Query {
   static func isSeen(by user: String, _ position: String, in dialog: String) -> String {
     """
     (NOT EXISTS (SELECT 1 FROM hidden h WHERE h.user = \(user) AND h.position = \(position))
-      AND \(position) > coalesce((SELECT c.cleared FROM members c WHERE c.user = \(user) AND c.dialog = \(dialog)),
-        (SELECT c.position FROM cleared_rooms c WHERE c.user = \(user) AND c.dialog = \(dialog)), 0))
+      AND \(position) > \(cleared(by: user, in: dialog)))
     """
   }
+
+  private static func cleared(by user: String, in dialog: String) -> String {
+    """
+    coalesce((SELECT c.cleared FROM members c WHERE c.user = \(user) AND c.dialog = \(dialog)),
+      (SELECT c.position FROM cleared_rooms c WHERE c.user = \(user) AND c.dialog = \(dialog)), 0)
+    """
+  }
+  fileprivate static let cleared = Query("SELECT \(cleared(by: "?1", in: "?2"))")
 
   /// Returns the condition on a row of `members` that the dialog is in the user's lists.
   static func isListed(_ row: String) -> String {

@@ -104,7 +104,7 @@ public enum PortableExport {
           writer.close()
           writer.close()
           writer.raw("\n")
-        }, next: page.complete ? nil : .archive(page.entries.last?.position ?? .end))
+        }, next: page.complete ? nil : .archive(page.next ?? page.entries.last?.position ?? .end))
     }
   }
 

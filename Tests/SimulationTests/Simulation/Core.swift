@@ -418,8 +418,8 @@ final class Core {
     while true {
       let page = try page(query)
       entries += page.entries
-      guard !page.complete, let last = page.entries.last else { return entries }
-      query.after = last.position
+      guard !page.complete, let last = page.next ?? page.entries.last?.position else { return entries }
+      query.after = last
     }
   }
 

@@ -84,13 +84,33 @@ struct Archive: Feature {
     turn.session.readsArchive()
     let user = turn.party
     turn.whenIndexed(request.text != nil) {
-      turn.fetch(as: request.readKind) {
-        try request.page(of: user, $0)
-      } reply: { (page) throws(StanzaError) in
-        // 4.1.3, 4.3.2.
-        guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
-        send(page, for: request, to: turn)
+      read(request, turn) {
+        try $0.page(of: user, $1)
+      } then: {
+        send($0, for: request, to: turn)
       }
+    }
+  }
+
+  /// Reads a page. A read looks at a bounded number of rows; one that has found nothing is followed by another, since a page
+  /// without an entry has no id by which the client could ask for the next one (XEP-0059 2.2). Others read between them, and the
+  /// user is charged for each.
+  private static func read(
+    _ request: ArchiveRequest, _ turn: Turn,
+    page: @escaping @Sendable (ArchiveRequest, any StoreReader) throws -> ArchivePage?,
+    then: @escaping (ArchivePage) -> Void
+  ) {
+    turn.fetch(as: request.readKind) {
+      try page(request, $0)
+    } reply: { (found) throws(StanzaError) in
+      // 4.1.3, 4.3.2.
+      guard let found else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
+      guard let next = found.next else { return then(found) }
+      if turn.session.impersonated == nil {
+        turn.session.sending.owe(stanzas: DoorLimits.archiveReadStanzas, now: turn.parley.clock.now)
+      }
+      guard found.entries.isEmpty else { return then(found) }
+      read(request.behind(next), turn, page: page, then: then)
     }
   }
 
@@ -199,11 +219,11 @@ struct Archive: Feature {
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
     if request.with != nil { throw StanzaError(.featureNotImplemented, "a room's archive is not filtered by person") }
     ofRoom(turn) { readable in
+      let messages = readable.messages
       turn.whenIndexed(request.text != nil) {
-        turn.fetch(as: request.readKind) {
-          try request.page(of: readable.messages, $0)
-        } reply: { (page) throws(StanzaError) in
-          guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
+        read(request, turn) {
+          try $0.page(of: messages, $1)
+        } then: { page in
           let session = turn.session
           let result = ArchiveResult(
             queryID: request.queryID, archive: readable.showsPeople ? .roomWithAddresses : .room)
@@ -251,7 +271,23 @@ struct Archive: Feature {
     if position < .end { first.before = position.next }
     var last = first
     last.backwards = true
-    return (try archive(first).entries.first, try archive(last).entries.last)
+    return (try end(first, archive), try end(last, archive))
+  }
+
+  /// Returns the entry at an end of an archive. Where the user has deleted more there than one read looks at, it is the last of
+  /// these: its id is as good a bound for queries. It is `nil` also where nothing is found in `DoorLimits.archiveEndReads` reads.
+  private static func end(_ query: ArchiveQuery, _ archive: (ArchiveQuery) throws -> ArchivePage) throws -> Entry? {
+    var query = query
+    for _ in 0..<DoorLimits.archiveEndReads {
+      let page = try archive(query)
+      guard page.entries.isEmpty, let next = page.next else { return page.entries.first }
+      var deleted = ArchiveQuery(limit: 1)
+      deleted.positions = [next]
+      deleted.includesHidden = true
+      if let entry = try archive(deleted).entries.first { return entry }
+      query.go(behind: next)
+    }
+    return nil
   }
 
   static func writeMetadata(_ ends: (Entry?, Entry?), into writer: inout ElementWriter) {
@@ -455,7 +491,17 @@ struct ArchiveRequest: Sendable {
     query.backwards = isBackward
     query.bytesMax = DoorLimits.archivePageBytesMax
     let page = try archive(query)
-    return limit == 0 ? ArchivePage(entries: [], complete: page.entries.isEmpty) : cut(page)
+    if limit > 0 || page.entries.isEmpty { return cut(page) }
+    return ArchivePage(entries: [], complete: false)
+  }
+
+  /// Returns the request for what is behind a position in the direction of paging, after a read that has found nothing up to it.
+  func behind(_ position: Position) -> ArchiveRequest {
+    var rest = self
+    // They are valid, and may have gone by their age meanwhile.
+    rest.anchors = []
+    if isBackward { rest.before = min(before, position) } else { rest.after = max(after, position) }
+    return rest
   }
 
   /// Returns whether the bounds are valid. One that has been removed since it was issued still is: a marker, say, that
