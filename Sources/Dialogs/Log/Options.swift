@@ -71,6 +71,7 @@ extension Parley {
     let audienceSizes = AudienceSizes()
     let fanOutLoad = FanOutLoad()
     let knownDomains = KnownDomains()
+    let indexPace = IndexPace()
     let announcements: AnnouncementCache
     let contactGroups: ContactGroupRegistry
     package let guests: GuestRegistry

@@ -151,10 +151,21 @@ public struct MessageIndex: Sendable {
 
   public init(_ parley: Parley) { self.parley = parley }
 
-  /// Updates the index; a search finds only indexed messages. Other writes run between the pieces.
+  /// Updates the index; a search finds only indexed messages. Between the pieces is a pause for other writes (`IndexPace`). Ends
+  /// early in a task that is cancelled.
   public func update() async throws(Problem) {
-    while try await parley.work(
-      keepingCaches: true, { try $0.indexMessages(limit: Limits.indexedAtOnce, bytes: Limits.indexedBytesAtOnce) })
-    {}
+    let pace = parley.registries.indexPace
+    while !Task.isCancelled {
+      let now = ContinuousClock.now
+      let time = pace.next(now: now)
+      if time > now { try? await Task.sleep(until: time, clock: .continuous) }
+      let (isMore, duration) = try await parley.work(keepingCaches: true) { writer in
+        let began = ContinuousClock.now
+        let isMore = try writer.indexMessages(limit: Limits.indexedAtOnce, bytes: Limits.indexedBytesAtOnce)
+        return (isMore, ContinuousClock.now - began)
+      }
+      pace.wrote(in: duration, isMore: isMore, now: .now)
+      if !isMore { return }
+    }
   }
 }
