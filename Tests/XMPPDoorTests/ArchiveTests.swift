@@ -101,6 +101,14 @@ struct ArchiveTests {
     #expect(try request("", set("<max>1000</max>")).limit == XMPPLimits.resultSetPageMax)
   }
 
+  @Test func aReadThatHasFoundNothingIsFollowedByOneBehindIt() throws {
+    let forwards = try request(field("after-id", id(3))).behind(Position(7))
+    #expect(forwards.anchors.isEmpty)
+    #expect(try page(forwards, stage)?.entries.first?.position == Position(8))
+    let backwards = try request("", set("<max>5</max><before/>")).behind(Position(7))
+    #expect(try page(backwards, stage)?.entries.map(\.position.number) == [2, 3, 4, 5, 6])
+  }
+
   @Test("4.1.1: with") func with() throws {
     #expect(try numbers(field("with", "juliet@montague.lit"))?.numbers.count == 20)
     #expect(try #require(try numbers(field("with", "nobody@montague.lit"))) == ([], true))

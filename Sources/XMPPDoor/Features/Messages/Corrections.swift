@@ -5,7 +5,8 @@ import XMPP
 /// XEP-0308: replaces an earlier message. Its author refers to it by their own id, always the first one's.
 struct Corrections: Feature {
   static let xep = XEP(
-    308, "1.2.1", "Last Message Correction", note: "Every message of one's own can be corrected, not only the last.")
+    308, "1.2.1", "Last Message Correction",
+    note: "Every message of one's own can be corrected, not only the last; 500 times at most.")
 
   private static let replace = Name("replace", NS.correction)
 

@@ -8,7 +8,9 @@ import XMPP
 /// This file also lists the elements that no client may send to another, whether or not the server implements their
 /// protocol: a receiver would take them for the server's.
 struct StanzaIDs: Feature {
-  static let xep = XEP(359, "0.7.0", "Unique and Stable Stanza IDs")
+  static let xep = XEP(
+    359, "0.7.0", "Unique and Stable Stanza IDs",
+    note: "A client's id of more than 1,023 bytes is delivered; what refers to the message has its `<stanza-id/>`.")
 
   /// Returns whether an id can be looked up and stored as a key (`Limits.stanzaIDBytesMax`).
   static func isUsable(_ id: String) -> Bool { !id.isEmpty && id.utf8.count <= Limits.stanzaIDBytesMax }
