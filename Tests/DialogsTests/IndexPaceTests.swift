@@ -20,7 +20,7 @@ import Testing
     pace.wrote(in: .milliseconds(10), isMore: true, now: at(12))
     #expect(pace.next(now: at(12)) == at(12 + 10 * Limits.indexPauseShare))
     pace.wrote(in: .milliseconds(10), isMore: false, now: at(50))
-    #expect(pace.next(now: at(70)) == at(70))
+    #expect(pace.next(now: at(51)) == at(51))
   }
 
   @Test func manySearchesHaveThePaceOfOne() {

@@ -28,7 +28,8 @@ final class IndexPace: Sendable {
   func wrote(in duration: Duration, isMore: Bool, now: ContinuousClock.Instant) {
     state.withLock { state in
       guard isMore else {
-        state.step = .zero
+        // The times that others wait for are not needed any more.
+        state = State()
         return
       }
       let pause = min(duration * Limits.indexPauseShare, Limits.indexPauseMax)

@@ -272,6 +272,7 @@ extension XMPPConnection {
       connection.answerLater({ try Archive.ends(of: user, at: position, $0) }) { connection, ends in
         // It was replaced or revoked meanwhile, while it had no connection to be told on.
         guard !session.isEnded else { return connection.fail(StreamError(.conflict, "the session has ended")) }
+        if case .success(let ends) = ends { Archive.charge(session, longReads: ends.longReads) }
         connection.write(success, jid: session.jid) { writer in
           writer.element(.bound) { writer in
             if let wish = bind.features.first(where: { $0.is(.smEnable) }) {

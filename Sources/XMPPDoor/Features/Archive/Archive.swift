@@ -106,12 +106,16 @@ struct Archive: Feature {
       // 4.1.3, 4.3.2.
       guard let found else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
       guard let next = found.next else { return then(found) }
-      if turn.session.impersonated == nil {
-        turn.session.sending.owe(stanzas: DoorLimits.archiveReadStanzas, now: turn.parley.clock.now)
-      }
+      charge(turn.session, longReads: 1)
       guard found.entries.isEmpty else { return then(found) }
       read(request.behind(next), turn, page: page, then: then)
     }
+  }
+
+  /// Charges the user for reads that have looked at as many rows as one may. A component that asks has a budget of its own.
+  static func charge(_ session: XMPPSession, longReads count: Int) {
+    guard count > 0, session.impersonated == nil else { return }
+    session.sending.owe(stanzas: count * DoorLimits.archiveReadStanzas, now: session.parley.clock.now)
   }
 
   private static func send(_ page: ArchivePage, for request: ArchiveRequest, to turn: Turn) {
@@ -241,6 +245,7 @@ struct Archive: Feature {
       turn.fetch { reader in
         try ends { try reader.archive(of: readable.messages, $0) }
       } reply: { (ends) throws(StanzaError) in
+        charge(turn.session, longReads: ends.longReads)
         turn.reply { writeMetadata(ends, into: &$0) }
       }
     }
@@ -253,33 +258,48 @@ struct Archive: Feature {
     turn.fetch {
       try ends(of: user, $0)
     } reply: { (ends) throws(StanzaError) in
+      charge(turn.session, longReads: ends.longReads)
       turn.reply { writeMetadata(ends, into: &$0) }
     }
   }
 
-  /// Returns the oldest and the newest message of a user's archive, as it was when the log ended at `position`.
+  /// The oldest and the newest message of an archive, and the number of reads for them that have looked at as many rows as one
+  /// may.
+  struct Ends: Sendable {
+    var oldest: Entry?
+    var newest: Entry?
+    var longReads = 0
+  }
+
+  /// Returns the ends of a user's archive, as it was when the log ended at `position`.
   static func ends(
     of user: Party, at position: Position = .end, _ reader: any StoreReader
-  ) throws -> (Entry?, Entry?) {
+  ) throws -> Ends {
     try ends(at: position) { try reader.archive(of: .own(user), $0) }
   }
 
   private static func ends(
     at position: Position = .end, _ archive: (ArchiveQuery) throws -> ArchivePage
-  ) throws -> (Entry?, Entry?) {
+  ) throws -> Ends {
     var first = ArchiveQuery(limit: 1)
     if position < .end { first.before = position.next }
     var last = first
     last.backwards = true
-    return (try end(first, archive), try end(last, archive))
+    var longReads = 0
+    let oldest = try end(first, &longReads, archive)
+    let newest = try end(last, &longReads, archive)
+    return Ends(oldest: oldest, newest: newest, longReads: longReads)
   }
 
   /// Returns the entry at an end of an archive. Where the user has deleted more there than one read looks at, it is the last of
   /// these: its id is as good a bound for queries. It is `nil` also where nothing is found in `DoorLimits.archiveEndReads` reads.
-  private static func end(_ query: ArchiveQuery, _ archive: (ArchiveQuery) throws -> ArchivePage) throws -> Entry? {
+  private static func end(
+    _ query: ArchiveQuery, _ longReads: inout Int, _ archive: (ArchiveQuery) throws -> ArchivePage
+  ) throws -> Entry? {
     var query = query
     for _ in 0..<DoorLimits.archiveEndReads {
       let page = try archive(query)
+      if page.next != nil { longReads += 1 }
       guard page.entries.isEmpty, let next = page.next else { return page.entries.first }
       var deleted = ArchiveQuery(limit: 1)
       deleted.positions = [next]
@@ -290,9 +310,9 @@ struct Archive: Feature {
     return nil
   }
 
-  static func writeMetadata(_ ends: (Entry?, Entry?), into writer: inout ElementWriter) {
+  static func writeMetadata(_ ends: Ends, into writer: inout ElementWriter) {
     writer.element(metadata) { writer in
-      if case (let first?, let last?) = ends {
+      if let first = ends.oldest, let last = ends.newest {
         for (name, entry) in [("start" as StaticString, first), ("end", last)] {
           writer.element(name) { writer in
             writer.attribute("id", entry.id.description)
