@@ -413,6 +413,9 @@ public enum Limits {
   /// publication looks at all of them. The bytes of new affiliations count for the day of whoever sets them (`sendingDayBytes`): those
   /// of all nodes of a user could be gigabytes.
   public static let nodePeopleMax = 1_000
+  /// Rows of a deleted user that one post removes or looks at, some five milliseconds of the committer; the others follow in further
+  /// posts, between those of others. One with a large value counts as 25, and a membership as five.
+  static let erasedRowsAtOnce = 500
   /// Entries of removed items that are erased in one post, some milliseconds of the committer; the others in later posts.
   static let erasedEntriesAtOnce = 200
   /// Subscriptions of one user to one node: as many as sessions may subscribe themselves; and to all nodes. The next is

@@ -158,7 +158,7 @@ import Testing
 
   /// A failed commit is like a crash at that moment, since nothing is written: the next start continues the task
   /// without a new request.
-  @Test(arguments: 0..<9) func whereverAnErasureBreaksOffTheNextStartEndsIt(commits: Int) async throws {
+  @Test(arguments: 0..<12) func whereverAnErasureBreaksOffTheNextStartEndsIt(commits: Int) async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
@@ -192,6 +192,62 @@ import Testing
     try await stage.accounts.finish(more)
     #expect(try await stage.parley.read { try $0.user(user.id)?.state } == .active)
     #expect(try await stage.accounts.verify(user.address, password: "x").id == user.id)
+  }
+
+  /// Creates a user with 2,000 blocks, which are four pieces, and deletes them up to the third piece.
+  private func halfDeleted(_ stage: Stage) async throws -> (user: User, task: AccountTask) {
+    let user = try await stage.accounts.register(try BareJID("romeo@localhost"), password: "x", displayName: "Romeo")
+    try await stage.parley.work { writer in
+      for rank in 0..<2_000 {
+        try writer.insert(RankedBlock(rank: rank, pattern: BlockPattern(JID(user.address))), of: user.id)
+      }
+    }
+    let task = try await stage.accounts.beginDeletion(of: user.id, erasing: false)
+    // They have left the contact groups, and are deleted; then two pieces.
+    stage.store.failNext(1, after: 4)
+    await #expect(throws: Problem.self) { try await stage.accounts.finish(task) }
+    stage.store.failNext(0)
+    return (user, task)
+  }
+
+  private func blocks(_ stage: Stage, _ user: User) async throws -> Int {
+    try await stage.parley.read { try $0.blocks(of: user.id).count }
+  }
+
+  @Test func anAccountEndsInPiecesAndTheNextStartEndsIt() async throws {
+    let stage = try Stage()
+    let (user, task) = try await halfDeleted(stage)
+    let left = try await blocks(stage, user)
+    #expect(left >= 1_000 && left < 2_000)
+    // Nobody takes it for an account, or makes it one again.
+    #expect(try await stage.parley.read { try $0.user(user.id)?.state } == .deleted)
+    await #expect(throws: Problem.self) { try await stage.accounts.verify(user.address, password: "x") }
+    await #expect(throws: Problem.self) { try await stage.accounts.setState(of: user.id, .active) }
+    await #expect(throws: Problem.self) {
+      try await stage.accounts.register(user.address, password: "y", displayName: nil)
+    }
+    #expect(try await stage.parley.read { try $0.pendingAccountTasks() } == [task])
+    let before = stage.store.commits
+    #expect(try await stage.accounts.resumeAccountTasks() == 1)
+    #expect(stage.store.commits - before >= left / Limits.erasedRowsAtOnce)
+    #expect(try await blocks(stage, user) == 0)
+    #expect(try await stage.accounts.resumeAccountTasks() == 0)
+    await #expect(throws: Problem.self) {
+      try await stage.accounts.register(user.address, password: "y", displayName: nil)
+    }
+  }
+
+  @Test func aHoldKeepsWhatIsLeftOfADeletedUser() async throws {
+    let stage = try Stage()
+    let (user, task) = try await halfDeleted(stage)
+    let left = try await blocks(stage, user)
+    try await stage.accounts.hold(Hold(.user(user.id), in: user.realm, note: nil, since: stage.clock.now))
+    try await stage.accounts.resumeAccountTasks()
+    #expect(try await blocks(stage, user) == left)
+    #expect(try await stage.parley.read { try $0.pendingAccountTasks() } == [task])
+    try await stage.accounts.removeHold(of: .user(user.id))
+    try await stage.accounts.resumeAccountTasks()
+    #expect(try await blocks(stage, user) == 0)
   }
 
   @Test func onlyAFreshLoginMayDelete() async throws {

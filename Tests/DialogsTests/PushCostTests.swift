@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import DialogsFixtures
+import StoreConformance
 import Testing
 
 @testable import Dialogs

@@ -317,5 +317,47 @@ extension StoreConformance {
         try equal(try reader.user(scene.romeo.id)?.name, "romeo")
       }
     },
+    Case(name: "a user's data is removed in pieces, each of which is bounded, also from the beginning again") { scene in
+      try scene.write { writer in
+        for owner in [scene.romeo, scene.juliet] {
+          for rank in 0..<25 {
+            try writer.insert(
+              RankedBlock(rank: rank, pattern: BlockPattern(JID(scene.nurse.address))), of: owner.id)
+          }
+          for number in 0..<3 {
+            try writer.setValue(of: owner.id, node: "n", item: "\(number)", Array(repeating: 1, count: 100_000))
+          }
+        }
+        for _ in 0..<30 { _ = try scene.say("a note", by: scene.romeo, to: scene.romeo, writer) }
+      }
+      func blocks(of user: Party) throws -> Int { try scene.read { try $0.blocks(of: user.id).count } }
+      var place: ErasurePlace? = ErasurePlace()
+      var pieces = 0
+      while let next = place {
+        let rows = try scene.write { writer in
+          let before = writer.changedRows
+          place = try writer.eraseData(of: scene.romeo.id, endingFiles: false, at: next, limit: 10).next
+          return writer.changedRows - before
+        }
+        try require(rows <= 10, "\(rows) rows in a piece of ten")
+        pieces += 1
+        // A server that starts does not know how far it was.
+        if pieces == 5 {
+          try require(try blocks(of: scene.romeo) > 0, "something is left")
+          try scene.reopen()
+          place = ErasurePlace()
+        }
+        try require(pieces < 99, "the removal ends")
+      }
+      try require(pieces > 5, "\(pieces) pieces")
+      try equal(try blocks(of: scene.romeo), 0)
+      try equal(try blocks(of: scene.juliet), 25)
+      for number in 0..<3 {
+        for (owner, isThere) in [(scene.romeo, false), (scene.juliet, true)] {
+          let value = try scene.read { try $0.value(of: owner.id, node: "n", item: "\(number)") }
+          try equal(value != nil, isThere)
+        }
+      }
+    },
   ]
 }

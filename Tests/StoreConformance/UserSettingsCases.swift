@@ -212,7 +212,7 @@ extension StoreConformance {
         try equal(try reader.blobs(of: scene.romeo.id, after: ids[1], limit: 2).map(\.id), [ids[2]])
         try equal(try reader.blobs(of: scene.juliet.id, after: nil, limit: 2).map(\.id), [])
       }
-      try scene.write { try $0.endBlobs(of: scene.romeo.id) }
+      try scene.write { try $0.erasePersonalData(scene.romeo.id, endingFiles: true) }
       try scene.read { reader in
         for id in ids { try equal(try reader.blob(id)?.isReadable(at: scene.time), false) }
       }

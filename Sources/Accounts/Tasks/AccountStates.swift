@@ -5,9 +5,9 @@ extension Accounts {
   /// Changes the state of an account. Disabling and deleting end all sessions and logins. A deleted user's name is
   /// never reused; their messages remain in others' dialogs.
   ///
-  /// Deleting takes many posts: the first disables the user, and the last deletes them, with all their data
-  /// (`AccountTask`). An interrupted deletion continues with the next start, unless the account is enabled again
-  /// before.
+  /// Deleting takes many posts: the first disables the user, a later one deletes them, and the last ones erase their data
+  /// (`AccountTask`). An interrupted deletion continues with the next start, unless the account is enabled again before the user is
+  /// deleted.
   ///
   /// - Parameters:
   ///   - session: the requesting session, which the door ends after answering.

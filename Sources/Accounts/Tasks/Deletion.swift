@@ -51,8 +51,12 @@ extension Accounts {
         try reader.user(task.user).map { ($0, isHeld: try reader.isHeld($0.id)) }
       }
       guard let (user, isHeld) = found, !isHeld else { return }
-      if task.kind == .erasure { try await takeBack(task, of: user) }
-      try await delete(user, by: task)
+      if user.state != .deleted {
+        if task.kind == .erasure { try await takeBack(task, of: user) }
+        guard try await delete(user, by: task) else { return }
+      }
+      parley.registries.pushes.forget(user.id)
+      try await erase(by: task)
     case .export: try await gather(task)
     }
   }
@@ -89,33 +93,50 @@ extension Accounts {
     return pending.count
   }
 
-  private func delete(_ user: User, by task: AccountTask) async throws(Problem) {
+  /// Deletes a user; all that is much of their data stays for `erase`. Returns whether that is next.
+  private func delete(_ user: User, by task: AccountTask) async throws(Problem) -> Bool {
     try await leaveRooms(user)
     try await leaveRosters(user)
     try await endCalls(of: user)
     let now = parley.clock.now
-    let isGone: Bool = try await parley.work(behind: user.id) { [self] writer in
-      // An operator has enabled the account meanwhile.
-      guard try writer.accountTask(task.id)?.state == .pending, var user = try writer.user(user.id) else {
-        return false
-      }
+    return try await parley.work(behind: user.id) { [self] writer in
+      // An operator has enabled the account meanwhile, or put a hold on it.
+      guard try writer.accountTask(task.id)?.state == .pending, var user = try writer.user(user.id),
+        try !writer.isHeld(user.id)
+      else { return false }
       user.state = .deleted
       user.profile = Profile()
       user.lastSeenAt = now
       try writer.update(user)
-      if task.kind == .erasure { try writer.endBlobs(of: user.id) }
       // Exports contain all data.
-      for other in try writer.accountTasks(of: user.id) {
+      for other in try writer.accountTasks(of: user.id) where other.id != task.id {
         if let blob = try other.blob.flatMap({ try writer.blob($0, .server(.erasure)) }) {
           try writer.put(blob.over(at: now))
         }
         try writer.removeAccountTask(other.id)
       }
-      try writer.erasePersonalData(user.id)
+      try writer.eraseRecords(of: user.id)
       try note(.userDeleted, of: user.id, in: user.realm, writer)
       return true
     }
-    if isGone { parley.registries.pushes.forget(user.id) }
+  }
+
+  /// Erases the data of a deleted user, piece by piece. The pieces of several users take turns, so that a batch has one of them.
+  private func erase(by task: AccountTask) async throws(Problem) {
+    var place = ErasurePlace()
+    while true {
+      await tasks.beginPiece()
+      let outcome: Result<Receipt, Problem>
+      do throws(Problem) {
+        outcome = .success(try await parley.post(.erase(task: task.id, at: place), by: Parley.nobody))
+      } catch { outcome = .failure(error) }
+      tasks.endPiece()
+      switch try outcome.get().value as? Erasure {
+      case .next(let next): place = next
+      case .done, .held: return
+      case nil: throw Problem.storage
+      }
+    }
   }
 
   // MARK: Leaving

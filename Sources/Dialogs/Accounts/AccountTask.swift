@@ -104,8 +104,3 @@ public protocol AccountTaskReader {
   /// Returns the readable files of a user, by id, behind `after`.
   func blobs(of owner: UserID, after: BlobID?, limit: Int) throws -> [Blob]
 }
-
-public protocol AccountTaskWriter {
-  /// Expires all files of a user.
-  func endBlobs(of owner: UserID) throws
-}

@@ -6,7 +6,7 @@ extension Judge {
     guard guests.contains(post.author.id) else { return }
     switch post.intent {
     case .goOnline, .handOver, .confirm, .leave, .unblock, .blob, .signal(_, .subscribers), .endTyping, .work,
-      .refused, .report:
+      .erase, .refused, .report:
       return
     case .outbox(.owe): break
     // The reports of links.

@@ -426,6 +426,7 @@ struct Judge {
       settle(post)
     case .imported(let intent): try imported(post, intent)
     case .refused(let problem): throw problem
+    case .erase(let task, let place): try erase(post, task, at: place)
     case .work(let work):
       var receipt = Receipt(position: head)
       // The transaction's body must find the rows as the posts before it left them.

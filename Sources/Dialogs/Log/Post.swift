@@ -280,6 +280,8 @@ public enum Intent: Sendable {
   case imported(ImportIntent)
   /// Completes with a refusal that was decided before, in order with other posts.
   case refused(Problem)
+  /// Removes a piece of the data of the user whom this `AccountTask` deletes. `Receipt.value` is the `Erasure`.
+  case erase(task: Int64, at: ErasurePlace)
   /// Writes anything else in order with the log (accounts, grants).
   case work(WriteTransaction)
 }

@@ -68,7 +68,7 @@ extension Intent {
   /// Whether it is the server's own work in the name of its author, who does not choose it, or that of an operator.
   var isOfServer: Bool {
     switch self {
-    case .work, .imported, .outbox, .endTyping, .handOver, .refused: true
+    case .work, .erase, .imported, .outbox, .endTyping, .handOver, .refused: true
     default: false
     }
   }

@@ -14,7 +14,7 @@ extension Intent {
   var storedContent: StoredContent {
     switch self {
     case .message, .link, .contactGroup, .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver,
-      .outbox, .signal, .confirm, .leave, .endTyping, .imported, .refused, .work, .scheduledMessage(.send):
+      .outbox, .signal, .confirm, .leave, .endTyping, .imported, .refused, .erase, .work, .scheduledMessage(.send):
       .uncounted
     case .call(let intent): intent.storedContent
     // Such as who may write to the user: the log has none of it.

@@ -163,6 +163,19 @@ struct RoomCache {
     state.marks = [:]
   }
 
+  /// Drops the rows of a deleted user in a room, which the store has changed.
+  mutating func forget(_ user: UserID, in room: DialogID) {
+    forgetMemberships(of: user)
+    note(nick: nil, of: user, in: room)
+    guard let state = states[room] else { return }
+    if state.members.removeValue(forKey: user) != nil { cachedRows -= 1 }
+    if state.marks.removeValue(forKey: user) != nil { cachedRows -= 1 }
+    cachedRows -= state.people?.members?.count ?? 0
+    state.people = nil
+    state.outcasts = nil
+    edited(state)
+  }
+
   /// Gives the state a new edition, as a row of the member list has been written.
   mutating func edited(_ state: State) {
     editions += 1

@@ -40,19 +40,19 @@ public protocol StoreReader:
 /// The writing side of a store, inside the one transaction of a batch.
 public protocol StoreWriter:
   StoreReader, RecordWriter, UserWriter, ContactWriter, NodeWriter, LogWriter, RoomWriter, FileWriter, PushWriter,
-  StreamWriter, PinWriter, PerUserMessageWriter, HookWriter, ScheduledMessageWriter, AccountTaskWriter,
-  OutboxWriter, RetentionWriter, AnyObject
+  StreamWriter, PinWriter, PerUserMessageWriter, HookWriter, ScheduledMessageWriter, OutboxWriter, RetentionWriter,
+  AnyObject
 {
   /// A number that is the same as before if and only if nothing has been written since.
   var changedRows: Int64 { get }
 }
 
 extension StoreWriter {
-  /// Removes the personal data of a deleted user: records, and what `eraseData` removes.
-  public func erasePersonalData(_ user: UserID) throws {
+  /// Removes the records of a deleted user of which each has few: with these the account could be used. `UserWriter.eraseData` removes
+  /// the rest.
+  public func eraseRecords(of user: UserID) throws {
     try remove(Credential.self, .equal(.user, user))
     try remove(BoundIdentity.self, .equal(.user, user))
-    try remove(UserKeyValue.self, .equal(.user, user))
     try remove(Grant.self, .equal(.user, user))
     try remove(Client.self, .equal(.user, user))
     try removeAppPasswords(of: user)
@@ -62,10 +62,6 @@ extension StoreWriter {
     if let realm = try party(user)?.realm {
       try remove(Invite.self, .equal(.realm, realm), .equal(.inviter, user))
     }
-    try remove(StarRow.self, .equal(.user, user))
-    try remove(DraftRow.self, .equal(.user, user))
-    try remove(CallRow.self, .equal(.caller, user))
-    try remove(CallRow.self, .equal(.callee, user))
     try remove(StoredUserSettings.self, .equal(.user, user))
     try remove(UserNote.self, .equal(.user, user))
     try remove(Administrator.self, .equal(.user, user))
@@ -73,7 +69,6 @@ extension StoreWriter {
     try remove(SharedContactsVersion.self, .equal(.user, user))
     try remove(MatchKey.self, .equal(.user, user))
     try remove(RealmLocation.self, .equal(.user, user))
-    try eraseData(of: user)
   }
 }
 

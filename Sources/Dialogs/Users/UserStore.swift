@@ -45,9 +45,14 @@ public protocol UserWriter {
   /// Makes a guest an ordinary user.
   func endGuest(_ user: UserID) throws
   func setLastLogin(_ time: Timestamp, of user: UserID) throws
-  /// Removes what is no record (`StoreWriter.erasePersonalData`) of a deleted user: contacts, blocks, nodes, settings of
-  /// dialogs, scheduled messages, suspended sessions, push registrations, memberships, and affiliations with and
-  /// subscriptions to nodes of others. Files of purpose `profile` and awaited ones expire; files in dialogs remain,
-  /// like the messages.
-  func eraseData(of user: UserID) throws
+  /// Removes a piece of a deleted user's data, beside the records of `StoreWriter.eraseRecords`: contacts, blocks, nodes, values, drafts,
+  /// scheduled messages, stars, calls, mentions, settings of dialogs, suspended sessions, push registrations, what waits in the outbox,
+  /// memberships, affiliations with and subscriptions to nodes of others, and notifications of backends. In rooms the membership is
+  /// deleted, and a ban stays. Files of purpose `profile` and awaited ones expire; files in dialogs remain, like the messages, unless
+  /// `endingFiles`. What is removed already is not looked for again behind `place`, and a removal may begin at the first place again.
+  ///
+  /// - Parameter limit: about how many rows are removed or looked at; one with a large value counts as several.
+  func eraseData(
+    of user: UserID, endingFiles: Bool, at place: ErasurePlace, limit: Int
+  ) throws -> ErasedPiece
 }

@@ -30,16 +30,10 @@ extension Reader {
   }
 }
 
-extension Writer {
-  func endBlobs(of owner: UserID) throws { try connection(.endAllBlobsOfUser, owner).run() }
-}
-
 extension Query {
   fileprivate static let authored = Query(
     "SELECT position, dialog, author, kind FROM payloads WHERE position > ?1 ORDER BY position LIMIT ?2")
   fileprivate static let storedBlobs = Query("SELECT id FROM blobs WHERE id > ?1 AND state = 1 ORDER BY id LIMIT ?2")
   fileprivate static let blobsOfUser = Query(
     "SELECT id FROM blobs WHERE owner = ?1 AND id > ?2 AND state = 1 ORDER BY id LIMIT ?3")
-  fileprivate static let endAllBlobsOfUser = Query(
-    "UPDATE blobs SET expires = 0, state = 1 WHERE owner = ?1 AND state <> 2")
 }

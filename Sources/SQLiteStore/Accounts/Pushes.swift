@@ -135,7 +135,6 @@ extension Query {
     "DELETE FROM push_registrations WHERE user = ?1 AND service = ?2 AND node = ?3")
   fileprivate static let removePushRegistrationsOfLogin = Query(
     "DELETE FROM push_registrations WHERE user = ?1 AND login IS NOT NULL AND login = ifnull(?2, login)")
-  static let deletePushRegistrations = Query("DELETE FROM push_registrations WHERE user = ?1")
   fileprivate static let usersOwedPushes = Query(
     """
     SELECT user, (SELECT time FROM payloads WHERE position = oldest)
@@ -150,5 +149,4 @@ extension Query {
   fileprivate static let owePush = Query(
     "INSERT OR IGNORE INTO pushes_owed (user, position, dialog, kind, subject) VALUES (?1, ?2, ?3, ?4, ?5)")
   fileprivate static let removePushesOwed = Query("DELETE FROM pushes_owed WHERE user = ?1 AND position <= ?2")
-  static let deletePushesOwed = Query("DELETE FROM pushes_owed WHERE user = ?1")
 }

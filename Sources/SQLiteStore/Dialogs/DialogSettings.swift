@@ -97,8 +97,6 @@ extension Query {
   fileprivate static let settings = Query("SELECT settings FROM members WHERE user = ?1 AND dialog = ?2")
   fileprivate static let allSettings = Query(
     "SELECT dialog, settings FROM members WHERE user = ?1 AND settings IS NOT NULL")
-  static let forgetSettings = Query(
-    "UPDATE members SET settings = NULL, retention_days = NULL WHERE user = ?1 AND settings IS NOT NULL")
   fileprivate static let putSettings = Query(
     "UPDATE members SET settings = ?3, retention_days = ?4 WHERE user = ?1 AND dialog = ?2")
 }

@@ -43,10 +43,19 @@ extension Writer {
     try connection(.removeOutbox, pair, positions.lowerBound, positions.upperBound).all { UserID($0.int(0)) }
   }
 
-  /// Removes the messages of a deleted user, and the pairs of which nothing is left to know.
-  func eraseOutbox(of user: UserID) throws {
-    let pairs = try connection(.deleteOutboxOfUser, user).all { $0.int(0) }
-    for pair in Set(pairs) { try connection(.deleteEmptyPair, pair).run() }
+  /// Returns the rows of all pairs behind a pair and position: no index has their authors.
+  func outbox(
+    after: (pair: Int64, position: Int64), limit: Int
+  ) throws -> [(pair: Int64, position: Int64, author: Int64, isEntry: Bool)] {
+    try connection(.outboxBehind, after.pair, after.position, limit).all {
+      (pair: $0.int(0), position: $0.int(1), author: $0.int(2), isEntry: $0.int(3) == 1)
+    }
+  }
+
+  /// Removes a row, and its pair if nothing is left of it to know.
+  func removeOutbox(at position: Int64, pair: Int64) throws {
+    try connection(.deleteOutbox, pair, position).run()
+    try connection(.deleteEmptyPair, pair).run()
   }
 }
 
@@ -161,8 +170,12 @@ extension Query {
   fileprivate static let removeOutbox = Query(
     "DELETE FROM outbox WHERE pair = ?1 AND position >= ?2 AND position <= ?3 RETURNING author")
   /// The messages of a deleted user; the ends of their subscriptions are still sent.
-  fileprivate static let deleteOutboxOfUser = Query(
-    "DELETE FROM outbox WHERE author = ?1 AND stanza IS NULL RETURNING pair")
+  fileprivate static let outboxBehind = Query(
+    """
+    SELECT pair, position, author, stanza IS NULL FROM outbox
+    WHERE (pair, position) > (?1, ?2) ORDER BY pair, position LIMIT ?3
+    """)
+  fileprivate static let deleteOutbox = Query("DELETE FROM outbox WHERE pair = ?1 AND position = ?2")
   fileprivate static let deleteEmptyPair = Query(
     "DELETE FROM domain_pairs WHERE id = ?1 AND verified IS NULL AND NOT EXISTS (SELECT 1 FROM outbox WHERE pair = ?1)")
 }

@@ -223,9 +223,4 @@ extension Query {
       AND NOT EXISTS (SELECT 1 FROM blob_references r WHERE r.blob = ?1)
     RETURNING iif(purpose = 2, 0, size)
     """)
-  /// `Blob.State.awaited`, `Blob.Purpose.profile`: they expire in the past.
-  static let endBlobsOfUser = Query(
-    """
-    UPDATE blobs SET expires = 0, state = 1 WHERE owner = ?1 AND state <> 2 AND (state = 0 OR purpose = 1)
-    """)
 }

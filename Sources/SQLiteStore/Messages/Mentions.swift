@@ -83,6 +83,5 @@ extension Query {
     SELECT ordinal FROM entries WHERE dialog = ?1 AND position = ?2 AND flags & \(EntryFlags.counts.rawValue)
     """)
   static let deleteMentions = Query("DELETE FROM mentions WHERE dialog = ?1 AND ordinal = ?2")
-  static let deleteMentionsOfUser = Query("DELETE FROM mentions WHERE user = ?1")
   fileprivate static let insertMention = Query("INSERT INTO mentions (dialog, ordinal, user) VALUES (?1, ?2, ?3)")
 }

@@ -114,7 +114,4 @@ extension Query {
     SELECT 1 FROM reports r CROSS JOIN report_messages m ON m.report = r.id
     WHERE r.realm = ?1 AND r.reporter = ?2 AND m.message = ?3 LIMIT 1
     """)
-  /// For a deleted user.
-  static let forgetHidden = Query("DELETE FROM hidden WHERE user = ?1")
-  static let forgetCleared = Query("DELETE FROM cleared_rooms WHERE user = ?1")
 }

@@ -95,7 +95,6 @@ extension FactCoding {
 }
 
 extension Query {
-  static let deleteScheduledOfUser = Query("DELETE FROM scheduled WHERE user = ?1")
 
   private static let columns =
     "user, id, dialog, created, due, client_id, body_hash, said, failure_code, failure_text, position"

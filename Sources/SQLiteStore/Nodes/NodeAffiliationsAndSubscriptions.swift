@@ -84,13 +84,6 @@ extension Writer {
     try connection(.deleteSubscription, owner, node, address.description).run()
   }
 
-  /// Removes the nodes of services whose only owner is this user. The other nodes of their making are nobody's.
-  func removeNodesOwned(by user: UserID) throws {
-    let nodes = try connection(.solelyOwned, user).all { (UserID($0.int(0)), $0.text(1)) }
-    for (owner, node) in nodes { try removeNode(node, of: owner) }
-    try connection(.forgetCreator, user).run()
-  }
-
   func removePeople(of node: String, of owner: UserID) throws {
     for query in [Query.deleteAffiliationsOfNode, .deleteSubscriptionsToNode] {
       try connection(query, owner, node).run()
@@ -136,22 +129,4 @@ extension Query {
     "DELETE FROM node_subscriptions WHERE user = ?1 AND node = ?2 AND jid = ?3")
   fileprivate static let deleteSubscriptionsToNode = Query(
     "DELETE FROM node_subscriptions WHERE user = ?1 AND node = ?2")
-
-  // For a deleted user: the rows of their nodes, and their own at others' nodes.
-  private static let address = """
-    (SELECT iif(r.domain LIKE '@%', u.name, u.name || '@' || r.domain)
-      FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1)
-    """
-  static let deleteNodeAffiliations = Query(
-    "DELETE FROM node_affiliations WHERE user = ?1 OR address = \(address)")
-  fileprivate static let solelyOwned = Query(
-    """
-    SELECT a.user, a.node FROM node_affiliations a
-    WHERE a.address = \(address) AND a.affiliation = 4 AND NOT EXISTS (
-      SELECT 1 FROM node_affiliations b
-      WHERE b.user = a.user AND b.node = a.node AND b.affiliation = 4 AND b.address <> a.address)
-    """)
-  fileprivate static let forgetCreator = Query("UPDATE nodes SET creator = NULL WHERE creator = \(address)")
-  static let deleteNodeSubscriptions = Query(
-    "DELETE FROM node_subscriptions WHERE user = ?1 OR address = \(address)")
 }

@@ -96,7 +96,6 @@ extension Query {
       configuration = excluded.configuration, item_count = excluded.item_count, byte_count = excluded.byte_count
     """)
   fileprivate static let deleteNode = Query("DELETE FROM nodes WHERE user = ?1 AND node = ?2")
-  static let deleteNodes = Query("DELETE FROM nodes WHERE user = ?1")
 
   private static let itemColumns = "item, kind, payload, position, time, publisher"
   fileprivate static let item = Query(
@@ -128,5 +127,4 @@ extension Query {
       9223372036854775807)
     RETURNING position
     """)
-  static let deleteAllItems = Query("DELETE FROM items WHERE user = ?1")
 }

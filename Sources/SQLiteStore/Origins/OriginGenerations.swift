@@ -59,9 +59,17 @@ struct OriginGenerations: Equatable {
       ?? moving?.rows.first(dialog, hash, limit: limit, body)
   }
 
-  /// Returns the positions of a dialog, in no order.
-  func positions(in dialog: Int64) -> [Int64] {
-    (gathering.rows + (moving?.rows.rows ?? [])).filter { $0.dialog == dialog && $0.position > 0 }.map(\.position)
+  /// Returns the first `limit` positions of a dialog behind one, in their order. A message with two ids is there twice.
+  func positions(in dialog: Int64, behind position: Int64, limit: Int) -> [Int64] {
+    let behind = max(0, position)
+    var found: [Int64] = []
+    for rows in [moving?.rows.rows ?? [], gathering.rows] {
+      for row in rows where row.position > behind && row.dialog == dialog {
+        found.append(row.position)
+        if found.count == limit { return found }
+      }
+    }
+    return found
   }
 
   mutating func remove(_ dialog: Int64, _ hash: Int32, _ position: Int64) {

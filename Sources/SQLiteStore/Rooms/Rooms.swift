@@ -400,18 +400,6 @@ extension Query {
     """
     DELETE FROM members WHERE dialog = ?1 AND user IN (SELECT user FROM affiliations WHERE room = ?1)
     """)
-  /// Ends the memberships of one user, as far as the marks tell.
-  static let endMemberships = Query(
-    """
-    UPDATE affiliations SET affiliation = \(Affiliation.none.rawValue), nick = NULL, nick_key = NULL,
-      nick_registered = 0
-    WHERE user = ?1 AND room IN (SELECT dialog FROM members WHERE user = ?1)
-    """)
-  static let deleteRoomMarks = Query(
-    """
-    DELETE FROM members WHERE user = ?1
-      AND EXISTS (SELECT 1 FROM dialogs d WHERE d.id = members.dialog AND d.kind = \(Reader.roomKind))
-    """)
 
   fileprivate static let feedPositions = Query(
     """

@@ -122,7 +122,6 @@ extension Query {
       peer = ?3, name = ?4, groups = ?5, subscription = ?6, request = ?7, version = ?8, removed = ?9
     """)
   fileprivate static let blocks = Query("SELECT rank, jid FROM blocks WHERE owner = ?1 ORDER BY rank")
-  static let deleteBlocks = Query("DELETE FROM blocks WHERE owner = ?1")
   fileprivate static let deleteBlock = Query("DELETE FROM blocks WHERE owner = ?1 AND rank = ?2")
   fileprivate static let insertBlock = Query("INSERT INTO blocks (owner, rank, jid) VALUES (?1, ?2, ?3)")
 }

@@ -122,43 +122,9 @@ extension Writer {
   }
 
   func endGuest(_ user: UserID) throws { try connection(.endGuest, user).run() }
-
-  /// Erases a user's personal data besides records. In rooms their membership is deleted. Their bans stay: these are
-  /// the rooms', and hold nothing of the user but the number.
-  func eraseData(of user: UserID) throws {
-    for told in try notifications(of: user) { try erase(told.position, in: told.dialog) }
-    try removeNodesOwned(by: user)
-    for query in [
-      Query.deleteContacts, .deleteBlocks, .deleteSuspended, .deleteStanzas, .forgetLastLogin, .deleteAllItems,
-      .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
-      .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetCleared,
-      .deleteScheduledOfUser,
-      // The marks last: the rooms are found by them.
-      .endMemberships, .deleteRoomMarks,
-    ] {
-      try connection(query, user).run()
-    }
-    try eraseOutbox(of: user)
-  }
-}
-
-extension Writer {
-  /// Returns the backends' notifications to the user: each has an origin in the dialog of the user with themselves.
-  private func notifications(of user: UserID) throws -> [(position: Position, dialog: DialogID)] {
-    try connection(.ownDialog, user).all { $0.int(0) }.flatMap { dialog in
-      let older = try connection(.positionsOfOrigins, dialog).all { $0.int(0) }
-      return try Set(older + origins.positions(in: dialog)).sorted().filter { position in
-        try connection(.isOfKind, position, dialog, Fact.Kind.notification.rawValue)
-          .first { _ in true } ?? false
-      }.map { (Position($0), DialogID(dialog)) }
-    }
-  }
 }
 
 extension Query {
-  fileprivate static let ownDialog = Query("SELECT id FROM dialogs WHERE first = ?1 AND second = ?1")
-  fileprivate static let isOfKind = Query("SELECT 1 FROM payloads WHERE position = ?1 AND dialog = ?2 AND kind = ?3")
-  fileprivate static let positionsOfOrigins = Query("SELECT position FROM origins WHERE dialog = ?1")
   fileprivate static let realms = Query("SELECT id, domain, rooms, key, epoch FROM realms ORDER BY id")
   fileprivate static let insertRealm = Query(
     "INSERT INTO realms (domain, rooms, key, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id")
@@ -196,7 +162,6 @@ extension Query {
   fileprivate static let guests = Query("SELECT id FROM users WHERE guest = 1 AND state <> 2 ORDER BY id")
   fileprivate static let endGuest = Query("UPDATE users SET guest = 0 WHERE id = ?1")
   fileprivate static let lastLogin = Query("SELECT last_login FROM users WHERE id = ?1")
-  fileprivate static let forgetLastLogin = Query("UPDATE users SET last_login = NULL WHERE id = ?1")
   fileprivate static let setLastLogin = Query("UPDATE users SET last_login = ?2 WHERE id = ?1")
   fileprivate static let setGuest = Query("UPDATE users SET guest = 1 WHERE id = ?1")
   /// It returns no row if the name is or was taken.
@@ -214,8 +179,4 @@ extension Query {
   fileprivate static let setDelivered = Query(
     "UPDATE users SET delivered = ?2 WHERE id = ?1 AND delivered < ?2")
   fileprivate static let setLastSeen = Query("UPDATE users SET last_seen = ?2 WHERE id = ?1")
-
-  fileprivate static let deleteContacts = Query("DELETE FROM contacts WHERE owner = ?1")
-  fileprivate static let deleteSuspended = Query("DELETE FROM suspended WHERE user = ?1")
-  fileprivate static let deleteStanzas = Query("DELETE FROM suspended_stanzas WHERE user = ?1")
 }
