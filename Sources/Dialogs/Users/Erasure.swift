@@ -11,8 +11,9 @@
 /// has looked at. It is not stored: after a restart the removal begins again, and finds what is left.
 public struct ErasurePlace: Hashable, Sendable {
   public let step: Int
-  /// The key of the row; the least number before the first.
-  public var (first, second) = (Int64.min, Int64.min)
+  /// The key of the row; the least number before the first row.
+  public var first = Int64.min
+  public var second = Int64.min
 
   public init(step: Int = 0) { self.step = step }
 }
