@@ -375,7 +375,8 @@ public enum Limits {
   public static let lastingRoomRate = Rate(burst: roomsPerSessionMax, perSecond: 0.1)
   /// Temporary rooms that end in one post, some milliseconds of the committer; the others end in later posts.
   public static let endedRoomsAtOnce = 100
-  /// Entries of an ended temporary room, and values of any ended room, that are removed in one post, some milliseconds too.
+  /// Entries of an ended temporary room, its mentions, its people, and values of any ended room, that are removed in one post, some
+  /// milliseconds too.
   public static let removedEntriesAtOnce = 200
 
   // Nodes and private data (XEP-0163, XEP-0049).

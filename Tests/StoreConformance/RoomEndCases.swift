@@ -132,6 +132,41 @@ extension StoreConformance {
         try require(again.position > end.position, "a position was issued twice")
       }
     },
+    Case(name: "the people of an ended temporary room and their mentions are removed in pieces") { scene in
+      let room = try scene.write { writer in
+        let room = try scene.make("orchard", settings: .instant, writer)
+        let people = [scene.romeo, scene.juliet, scene.nurse]
+        for party in people { try scene.join(party, room.id, nick: party.name, writer) }
+        let said = try scene.say("all of you", by: scene.romeo, in: room.id, writer)
+        try writer.setMentioned(people.map(\.id), by: said.position, in: room.id)
+        _ = try scene.note(.destroyed(reason: nil, alternate: nil), by: scene.romeo, in: room.id, feeds: [], writer)
+        var ended = try scene.stored(room.id, writer)
+        ended.isDestroyed = true
+        ended.isAddressFree = true
+        try writer.update(ended)
+        return ended
+      }
+      var pieces = 0
+      var (isMore, rows) = (true, [Int64]())
+      while isMore {
+        try scene.write { writer in
+          let before = writer.changedRows
+          isMore = try writer.removeContent(of: room.id, limit: 1, endingFiles: scene.time)
+          rows.append(writer.changedRows - before)
+        }
+        pieces += 1
+        try require(pieces < 99, "the removal ends")
+      }
+      // A message, and one person each.
+      try require(pieces > 4, "\(pieces) pieces")
+      try require(rows.allSatisfy { $0 < 20 }, "\(rows) rows")
+      try scene.read { reader in
+        for party in [scene.romeo, scene.juliet, scene.nurse] {
+          try equal(try reader.member(party.id, of: room.id), nil)
+          try equal(try reader.mentions(of: party.id, in: room.id), 0)
+        }
+      }
+    },
     Case(name: "a persistent room that has ended is found until its values are removed, in pieces") { scene in
       let (room, other) = try scene.write { writer in
         let room = try scene.make("orchard", writer)

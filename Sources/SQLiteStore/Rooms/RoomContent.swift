@@ -21,18 +21,23 @@ extension Writer {
     for (position, kind) in rows {
       if kind == Int64(Fact.Kind.room.rawValue) { try removeFeed(ofChangeAt: position, in: room) }
       try removeTraces(of: position, in: room, endingFiles: time)
+      for query in [Query.deleteStarsOfEntry, .deleteHiddenEntry] { try connection(query, position).run() }
       _ = try remove(position, in: room)
       try connection(.deleteEntry, room, position).run()
     }
     if rows.count == Int(bound(limit)) { return true }
-    for query in [
-      Query.deleteStarsInRoom, .deleteHiddenInRoom, .deleteDraftsInRoom, .deletePinsInRoom, .deleteMentionsInRoom,
-      .deleteRetractedInRoom, .deleteInvitationsToRoom,
-      // The people last: other rows are found by them.
-      .deletePeopleOfRoom,
-    ] {
-      try connection(query, room).run()
+    for query in [Query.deleteMentionsInRoom, .deleteRetractedInRoom, .deleteInvitationsToRoom] {
+      let statement = try connection(query, room, bound(limit))
+      try statement.run()
+      if Int64(statement.changes) >= bound(limit) { return true }
     }
+    // The people last: their drafts are found by them.
+    let people = try connection(.peopleOfRoom, room, bound(limit)).all { UserID($0.int(0)) }
+    for person in people {
+      for query in [Query.deleteDraftInRoom, .deletePersonOfRoom] { try connection(query, room, person).run() }
+    }
+    if people.count == Int(bound(limit)) { return true }
+    try connection(.deletePinsInRoom, room).run()
     var rest = RoomSettings.instant
     rest.showsAddresses = settings.showsAddresses
     try connection(.endContent, room, FactCoding.encode(settings: rest)).run()
@@ -77,20 +82,30 @@ extension Query {
     SELECT m.position FROM affiliations a CROSS JOIN members m ON m.user = a.user AND m.dialog = a.room
     WHERE a.room = ?1 AND m.position > 0
     """)
-  private static func ofPeople(_ table: String) -> Query {
-    Query("DELETE FROM \(table) WHERE user IN (SELECT user FROM affiliations WHERE room = ?1) AND dialog = ?1")
-  }
-  fileprivate static let deleteStarsInRoom = ofPeople("stars")
-  fileprivate static let deleteHiddenInRoom = ofPeople("hidden")
-  fileprivate static let deleteDraftsInRoom = ofPeople("drafts")
+  fileprivate static let deleteStarsOfEntry = Query("DELETE FROM stars WHERE position = ?1")
+  fileprivate static let deleteHiddenEntry = Query("DELETE FROM hidden WHERE position = ?1")
   fileprivate static let deletePinsInRoom = Query("DELETE FROM pins WHERE dialog = ?1")
-  fileprivate static let deleteMentionsInRoom = Query("DELETE FROM mentions WHERE dialog = ?1")
-  fileprivate static let deleteRetractedInRoom = Query("DELETE FROM retracted WHERE dialog = ?1")
-  fileprivate static let deleteInvitationsToRoom = Query("DELETE FROM invitations WHERE room = ?1")
+  fileprivate static let deleteMentionsInRoom = Query(
+    """
+    DELETE FROM mentions WHERE dialog = ?1
+      AND ordinal IN (SELECT ordinal FROM mentions WHERE dialog = ?1 LIMIT ?2)
+    """)
+  fileprivate static let deleteRetractedInRoom = Query(
+    """
+    DELETE FROM retracted WHERE dialog = ?1
+      AND ordinal IN (SELECT ordinal FROM retracted WHERE dialog = ?1 LIMIT ?2)
+    """)
+  fileprivate static let deleteInvitationsToRoom = Query(
+    """
+    DELETE FROM invitations WHERE (room, user, inviter) IN
+      (SELECT room, user, inviter FROM invitations WHERE room = ?1 LIMIT ?2)
+    """)
   fileprivate static let deleteValuesOfRoom = Query(
     "DELETE FROM room_vault WHERE id IN (SELECT id FROM room_vault WHERE room = ?1 LIMIT ?2)")
   fileprivate static let endValues = Query("UPDATE rooms SET temporary = 0 WHERE dialog = ?1")
-  fileprivate static let deletePeopleOfRoom = Query("DELETE FROM affiliations WHERE room = ?1")
+  fileprivate static let peopleOfRoom = Query("SELECT user FROM affiliations WHERE room = ?1 LIMIT ?2")
+  fileprivate static let deleteDraftInRoom = Query("DELETE FROM drafts WHERE dialog = ?1 AND user = ?2")
+  fileprivate static let deletePersonOfRoom = Query("DELETE FROM affiliations WHERE room = ?1 AND user = ?2")
   fileprivate static let endContent = Query(
     """
     UPDATE rooms SET temporary = 0, settings = ?2, retention_days = NULL, folded_name = NULL, topic = NULL,
