@@ -192,7 +192,7 @@ extension Intent {
     case .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block, .report, .unblock,
       .profile, .remoteProfile, .openDialog, .settings, .perUser, .draft, .node, .visit, .archivePreferences,
       .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .confirm, .leave, .endTyping, .imported, .refused,
-      .work:
+      .erase, .work:
       return nil
     }
   }
