@@ -194,14 +194,20 @@ import Testing
     #expect(try await stage.accounts.verify(user.address, password: "x").id == user.id)
   }
 
-  /// Creates a user with 2,000 blocks, which are four pieces, and deletes them up to the third piece.
-  private func halfDeleted(_ stage: Stage) async throws -> (user: User, task: AccountTask) {
-    let user = try await stage.accounts.register(try BareJID("romeo@localhost"), password: "x", displayName: "Romeo")
+  /// Creates a user with 2,000 blocks, which are five pieces.
+  private func userWithMuch(_ name: String, _ stage: Stage) async throws -> User {
+    let user = try await stage.accounts.register(try BareJID("\(name)@localhost"), password: "x", displayName: nil)
     try await stage.parley.work { writer in
       for rank in 0..<2_000 {
         try writer.insert(RankedBlock(rank: rank, pattern: BlockPattern(JID(user.address))), of: user.id)
       }
     }
+    return user
+  }
+
+  /// Deletes such a user up to the third piece.
+  private func halfDeleted(_ stage: Stage) async throws -> (user: User, task: AccountTask) {
+    let user = try await userWithMuch("romeo", stage)
     let task = try await stage.accounts.beginDeletion(of: user.id, erasing: false)
     // They have left the contact groups, and are deleted; then two pieces.
     stage.store.failNext(1, after: 4)
@@ -235,6 +241,19 @@ import Testing
     await #expect(throws: Problem.self) {
       try await stage.accounts.register(user.address, password: "y", displayName: nil)
     }
+  }
+
+  @Test func manyAccountsThatEndHaveOnePieceInATransaction() async throws {
+    let stage = try Stage()
+    let users = [try await userWithMuch("romeo", stage), try await userWithMuch("juliet", stage)]
+    let before = stage.store.commits
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for user in users { group.addTask { try await stage.accounts.setState(of: user.id, .deleted) } }
+      try await group.waitForAll()
+    }
+    // Each has five, as the first one looks for files as well. Together they would be as many as those of one user.
+    #expect(stage.store.commits - before >= users.count * (2_000 / Limits.erasedRowsAtOnce + 1))
+    for user in users { #expect(try await blocks(stage, user) == 0) }
   }
 
   @Test func aHoldKeepsWhatIsLeftOfADeletedUser() async throws {

@@ -169,7 +169,6 @@ extension Query {
     "INSERT INTO outbox (pair, position, author, expires, stanza) VALUES (?1, ?2, ?3, ?4, ?5)")
   fileprivate static let removeOutbox = Query(
     "DELETE FROM outbox WHERE pair = ?1 AND position >= ?2 AND position <= ?3 RETURNING author")
-  /// The messages of a deleted user; the ends of their subscriptions are still sent.
   fileprivate static let outboxBehind = Query(
     """
     SELECT pair, position, author, stanza IS NULL FROM outbox

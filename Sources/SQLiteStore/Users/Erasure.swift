@@ -143,6 +143,7 @@ extension Writer {
     let rows = try outbox(after: (place.first, place.second), limit: limit)
     for row in rows {
       (place.first, place.second) = (row.pair, row.position)
+      // The ends of the user's subscriptions are still sent.
       guard row.author == user.number, row.isEntry else { continue }
       try removeOutbox(at: row.position, pair: row.pair)
       piece.changesOutbox = true

@@ -260,7 +260,9 @@ public final class XMPPListener: Sendable {
     let bytesMax = SessionArchive.bytesMax(memory: AllowedMemory.bytes)
     let found = try await door.parley.read { reader in
       try reader.suspended(bytesMax: DoorLimits.archivedStateBytesMax, inAll: bytesMax).map { session in
-        try (session: session, party: reader.party(session.user))
+        // A session that deletes its own account is live until the last of the data is removed, so a stop may have stored it.
+        let user = try reader.user(session.user)
+        return (session: session, party: user?.state == .active ? user?.party : nil)
       }
     }
     let loopContext = mounted.loopContext
