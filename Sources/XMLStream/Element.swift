@@ -61,6 +61,15 @@ extension Element {
   }
 }
 
+extension Element {
+  /// Calls `body` with the decoded bytes of the whole top-level element: all names, namespaces, values and texts, in no order. They live
+  /// as long as the call.
+  public func withDecodedBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    let count = arena.header.byteCount
+    return try read { _, _, bytes in try body(UnsafeRawBufferPointer(start: bytes, count: count)) }
+  }
+}
+
 // MARK: - Attributes
 
 extension Element {

@@ -245,6 +245,12 @@ enum DoorLimits {
   /// is charged as for one stanza, as for rows of the store: they take some 40 us of an event loop. The same roster is written once,
   /// however many clients get it. A user has two of the most items at once and one more in 2.5 seconds, and is not read meanwhile.
   static let rosterItemsPerStanza = 20
+  /// The bytes outside ASCII of a long request for which the user is charged as for one stanza (`AddressCost`): as addresses they take 15
+  /// to 40 us of an event loop. An encoded label of a domain counts as so many. A request of 256 KiB that is full of them counts as some
+  /// 500 stanzas, and the user is not read for two seconds and a half. One that takes less memory than a long one counts as itself.
+  static let addressBytesPerStanza = 512
+  static let encodedLabelBytes = 256
+  static let longRequestBytes = 4_096
   /// The roster pushes of one change of a contact group that a client is sent before it has to take them.
   static let rosterPushesAtOnce = 64
   /// The bytes of contacts' last items that a client has to take before more are looked up.

@@ -59,6 +59,37 @@ struct MentionTests {
     #expect(try place(10, 1_000_000_000_000) == [[10, 1_000_000_000_000]])
   }
 
+  /// Fallbacks may come in any order, overlap, touch, and end behind the body.
+  @Test(arguments: [
+    [0, 3, 5, 7], [5, 7, 0, 3], [0, 5, 2, 4], [2, 4, 0, 5], [0, 3, 3, 6], [3, 6, 1, 4], [7, 900], [4, 6, 900, 901],
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], [8, 10, 0, 1],
+  ])
+  func fallbacksAreLeftOutOnce(bounds: [Int]) throws {
+    let fallbacks = stride(from: 0, to: bounds.count, by: 2).map { bounds[$0]..<bounds[$0 + 1] }
+    var draft = Draft()
+    let body = "0\u{1F339}2\u{301}456789"
+    draft.body = body
+    draft.fallbacks = fallbacks
+    func isShown(_ place: Int) -> Bool { !fallbacks.contains { $0.contains(place) } }
+    let characters = Array(body.unicodeScalars)
+    var expected = ""
+    for place in characters.indices where isShown(place) { expected.unicodeScalars.append(characters[place]) }
+    // Octets, as characters that combine are compared as one.
+    #expect(Array(draft.text.utf8) == Array(expected.utf8))
+    let merged = draft.mergedFallbacks
+    #expect(zip(merged, merged.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+    let juliet = try JID("juliet@capulet.lit")
+    for begin in 0...characters.count {
+      for end in begin...characters.count {
+        draft.mentions = [MentionDraft(address: juliet, begin: begin, end: end)]
+        let (first, last) = ((0..<begin).count(where: isShown), (0..<end).count(where: isShown))
+        let isHidden = first == last && begin != end
+        let place = isHidden ? [] : [MentionDraft(address: juliet, begin: first, end: last)]
+        #expect(draft.textMentions == place, "\(begin) to \(end)")
+      }
+    }
+  }
+
   @Test func anAppsMentions() throws {
     let romeo = try party(1, "romeo@localhost")
     let room = RoomName(dialog: DialogID(1), realm: RealmID(1), address: try bare("verona@rooms.localhost"))

@@ -275,6 +275,10 @@ final class XMPPSession {
         try Inbound.presence(turn)
       case .iq:
         management.handledUnlessPost()
+        if stanza.iqType?.isRequest == true {
+          let stanzas = AddressCost.stanzas(of: stanza.element)
+          if stanzas > 0 { sending.owe(stanzas: stanzas, now: parley.clock.now) }
+        }
         try Inbound.iq(turn)
       }
     } catch {

@@ -74,14 +74,35 @@ extension Draft {
   /// Whether it goes into the log; all else is passed on.
   var isPosted: Bool { (isSaid || marker != nil) && !isUnstored || call != nil }
 
+  /// The fallbacks in the order of their places. Those that overlap or touch are one.
+  var mergedFallbacks: [Range<Int>] {
+    fallbacks.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { merged, range in
+      if let last = merged.last, range.lowerBound <= last.upperBound {
+        merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+      } else {
+        merged.append(range)
+      }
+    }
+  }
+
   /// The text that an app shows: the body without its fallbacks. A body that is all fallback is shown whole, so that
   /// nothing is lost where it replaces nothing.
   var text: String {
     guard let body, !fallbacks.isEmpty else { return body ?? "" }
+    let characters = body.unicodeScalars
     var text = ""
-    for (place, character) in body.unicodeScalars.enumerated()
-    where !fallbacks.contains(where: { $0.contains(place) }) { text.unicodeScalars.append(character) }
-    if !text.allSatisfy(\.isWhitespace) { return text }
+    // The place up to which the body has been looked at: once, however many fallbacks there are.
+    var (place, index) = (0, characters.startIndex)
+    for range in mergedFallbacks {
+      guard
+        let start = characters.index(index, offsetBy: range.lowerBound - place, limitedBy: characters.endIndex)
+      else { break }
+      text.append(contentsOf: body[index..<start])
+      index = characters.index(start, offsetBy: range.count, limitedBy: characters.endIndex) ?? characters.endIndex
+      place = range.upperBound
+    }
+    text.append(contentsOf: body[index...])
+    if !text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { return text }
     return files.isEmpty ? body : ""
   }
 

@@ -28,7 +28,7 @@ struct Blocking: Feature {
       let patterns = try Self.patterns(payload)
       // 3.3.
       if patterns.isEmpty { throw StanzaError(.badRequest, "name at least one address to block") }
-      turn.post(.block(patterns, reports: try Self.reports(payload))) { result in
+      turn.post(.block(patterns, reports: try Self.reports(payload, patterns))) { result in
         switch result {
         case .success(let receipt):
           Reporting.log(receipt.value as? [Report] ?? [], by: turn.party.address, turn.session.door.logger)
@@ -54,12 +54,11 @@ struct Blocking: Feature {
     return patterns
   }
 
-  private static func reports(_ payload: Element) throws(StanzaError) -> [ReportDraft] {
+  /// - Parameter patterns: the addresses of the items, in their order.
+  private static func reports(_ payload: Element, _ patterns: [BlockPattern]) throws(StanzaError) -> [ReportDraft] {
     var reports: [ReportDraft] = []
-    for child in payload.children where child.is(item) {
-      if let report = try Reporting.draft(in: child, of: BlockPattern(try child.requiredJID("jid"))) {
-        reports.append(report)
-      }
+    for (child, pattern) in zip(payload.children.filter({ $0.is(item) }), patterns) {
+      if let report = try Reporting.draft(in: child, of: pattern) { reports.append(report) }
     }
     return reports
   }

@@ -54,16 +54,18 @@ extension Draft {
   /// The `mentions` with their places in `text`. A mention inside a quote is left out.
   var textMentions: [MentionDraft] {
     guard let body, !mentions.isEmpty, !fallbacks.isEmpty, text != body else { return mentions }
-    // The number of the text's code points before each place of the body.
-    var kept = [0]
-    for place in 0..<body.unicodeScalars.count {
-      kept.append(kept[place] + (fallbacks.contains { $0.contains(place) } ? 0 : 1))
+    let (places, hidden) = (0...body.unicodeScalars.count, mergedFallbacks)
+    /// Returns the number of the text's code points before a place of the body.
+    func kept(before place: Int) -> Int {
+      place - hidden.reduce(0) { $0 + $1.clamped(to: 0..<place).count }
     }
     return mentions.compactMap { mention in
-      guard let begin = mention.begin, let end = mention.end, kept.indices.contains(begin), kept.indices.contains(end)
-      else { return mention }
-      if kept[begin] == kept[end] && begin != end { return nil }
-      return MentionDraft(address: mention.address, begin: kept[begin], end: kept[end])
+      guard let begin = mention.begin, let end = mention.end, places.contains(begin), places.contains(end) else {
+        return mention
+      }
+      let (first, last) = (kept(before: begin), kept(before: end))
+      if first == last && begin != end { return nil }
+      return MentionDraft(address: mention.address, begin: first, end: last)
     }
   }
 }
