@@ -76,8 +76,9 @@ enum AppLimits {
   /// The interval of comments, so that proxies keep the connection and a dead one is noticed.
   static let heartbeatEvery: TimeAmount = .seconds(15)
 
-  // Caches, in entries; at the bound the cache is emptied.
-  static let cachedDialogsMax = 50_000
+  /// Bytes of the cache of dialogs whose public ids are resolved: some 50,000, or fewer where addresses are long. At the bound it is
+  /// emptied.
+  static let cachedDialogsBytesMax = 16 << 20
 }
 
 /// The rate limits of clients. A bucket contains `burst` and gains `perSecond`. The core counts messages

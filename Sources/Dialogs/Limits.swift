@@ -508,21 +508,31 @@ public enum Limits {
   /// Events between two commits of the "delivered" mark of one user.
   public static let confirmEvery = 64
 
-  // Caches of the committer, in entries; at the bound the cache is emptied.
+  // Caches.
+  /// Users of whom something small is remembered, such as a token or a bucket: some 10 MB. At the bound a cache is emptied.
   public static let cachedUsersMax = 100_000
-  public static let cachedDialogsMax = 50_000
-  /// Members and their marks, over all cached rooms; and as many nicks of members (`NickLooks`).
-  public static let cachedMembersMax = 200_000
-  /// Bytes of the affiliations and subscriptions of cached nodes: those of some 200,000 people. At the bound all are dropped, and who
-  /// has some of them read again is charged for their rows (`rowsPerStanza`). One batch exceeds it by what it reads.
-  static let cachedNodePeopleBytesMax = 33_554_432
-  /// Bytes of one of them beside the address, about, in memory and as a row.
+  /// Bytes, about, of all that the committer remembers of the store: users, blocks, sizes of rosters, preferences, dialogs, rooms with
+  /// their members and banned addresses, nicks, people of nodes. That is a hundred thousand users who are active at the same time, each
+  /// with some dialogs and rooms; a server has a share of its memory if that is less. At the bound the largest of these caches is
+  /// emptied, as often as necessary, and what is needed is read again: somebody who fills one of them takes nothing from the others
+  /// before. One batch exceeds it by what it reads.
+  public static let cacheBytesMax = 256 << 20
+  /// Bytes, about, of one of them: so many small blocks are freed in some hundredths of a second, for which all posts wait. At the bound
+  /// it is emptied.
+  static let oneCacheBytesMax = 64 << 20
+  /// Bytes of an affiliation or a subscription of a node beside the address, about, in memory and as a row.
   static let nodePersonBytes = 96
   /// Bytes of the contacts and blocks of users without a session (`KeptContacts`): those of four users with all contacts that one may
   /// have, or of a thousand with forty. At the bound all are dropped, and are read again when they are needed.
   static let keptContactsBytesMax = 16_777_216
   /// Bytes of one of them beside its texts, about.
   static let keptContactBytes = 256
+  /// Bytes of a text in memory beside itself; of a room beside its people and texts; of a pattern of a block list beside its address;
+  /// and of a nick in an index of nicks that look alike (decision 0048). All are measured roughly.
+  static let textHeaderBytes = 32
+  static let cachedRoomBytes = 1_536
+  static let cachedBlockBytes = 128
+  static let nickLookBytes = 256
 
   /// Members up to which the nicks of a room are read at once, when somebody wishes for a nick: some thousandths of a second.
   /// Those of larger rooms are read page by page as soon as somebody uses the room, so that nobody waits for all of them.

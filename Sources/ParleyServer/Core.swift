@@ -36,8 +36,9 @@ package struct Core: Sendable {
   ) throws(StartupError) -> Core {
     try open(
       settings, folder, createsKeys: createsKeys, signIn: .none, beforeSend: nil, memory: SessionMemory(),
-      inboxBytesMax: Limits.inboxBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax,
-      uploadsMax: Limits.uploadsMax, clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
+      inboxBytesMax: Limits.inboxBytesMax, cacheBytesMax: Limits.cacheBytesMax,
+      beforeSendBytesMax: Limits.beforeSendBytesMax, uploadsMax: Limits.uploadsMax, clock: SystemClock(),
+      metrics: Metrics(), traces: nil, logger: logger)
   }
 
   /// Opens the core.
@@ -47,13 +48,14 @@ package struct Core: Sendable {
   ///   - beforeSend: The hook that sees messages before they are committed; nil for none.
   ///   - memory: The memory of all sessions.
   ///   - inboxBytesMax: The bytes of the posts that wait to be committed.
+  ///   - cacheBytesMax: The bytes of what the committer remembers of the store.
   ///   - beforeSendBytesMax: The bytes of the posts that wait for the hook.
   ///   - uploadsMax: The uploads at a time.
   ///   - traces: The spans of requests and stanzas; nil if the server makes none.
   static func open(
     _ settings: Settings, _ folder: DataFolder, createsKeys: Bool, signIn: SignInPolicy, beforeSend: BeforeSendClient?,
-    memory: SessionMemory, inboxBytesMax: Int, beforeSendBytesMax: Int, uploadsMax: Int, clock: any Clock,
-    metrics: Metrics, traces: Traces?, logger: Logger
+    memory: SessionMemory, inboxBytesMax: Int, cacheBytesMax: Int, beforeSendBytesMax: Int, uploadsMax: Int,
+    clock: any Clock, metrics: Metrics, traces: Traces?, logger: Logger
   ) throws(StartupError) -> Core {
     do {
       let missingKeys = KeyFiles.missing(in: folder.path)
@@ -92,6 +94,7 @@ package struct Core: Sendable {
       options.sending = settings.sending
       options.memory = memory
       options.inboxBytesMax = inboxBytesMax
+      options.cacheBytesMax = cacheBytesMax
       options.uploadsMax = uploadsMax
       options.blobs = blobs
       options.threads = settings.threads

@@ -30,6 +30,8 @@ struct MemoryBounds: Hashable, Sendable {
 
   /// The posts that wait to be committed.
   var inbox: Int { min(memory / ServerLimits.inboxShare, Limits.inboxBytesMax) }
+  /// What the committer remembers of the store.
+  var caches: Int { min(memory / ServerLimits.cacheShare, Limits.cacheBytesMax) }
   /// The posts that wait for the before-send hook.
   var beforeSend: Int { min(memory / ServerLimits.beforeSendShare, Limits.beforeSendBytesMax) }
 
@@ -54,6 +56,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("stanzas that wait for other servers", links),
       ("posts before their commit, and in it", 2 * inbox),
       ("posts that wait for `before_send`", beforeSend),
+      ("what writing remembers of the database", caches),
       ("uploads", uploads * ServerLimits.uploadBytes),
       ("downloads", downloads * Downloads.memoryBytes),
       ("requests to components and push services", XMPPListener.questionBytesMost),

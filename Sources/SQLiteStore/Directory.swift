@@ -11,8 +11,8 @@ import Synchronization
 /// Realms are created, and a realm's rooms all move when their domain changes, only at start, before any read: that
 /// empties it too.
 final class Directory: Sendable {
-  private let parties = Mutex<[UserID: Party]>([:])
-  private let rooms = Mutex<[DialogID: RoomName]>([:])
+  private let parties = Mutex(ByteCache<UserID, Party> { _, party in party.heldBytes })
+  private let rooms = Mutex(ByteCache<DialogID, RoomName> { _, room in room.heldBytes })
   private let seals = Mutex<[RealmID: Sealer]>([:])
   private let table = Mutex<RealmTable?>(nil)
 
@@ -20,7 +20,7 @@ final class Directory: Sendable {
     if let party = parties.withLock({ $0[id] }) { return party }
     guard let party = try find() else { return nil }
     parties.withLock {
-      if $0.count >= StoreLimits.cachedPartiesMax { $0 = [:] }
+      if $0.bytes >= StoreLimits.cachedPartiesBytesMax { $0.removeAll() }
       $0[id] = party
     }
     return party
@@ -30,7 +30,7 @@ final class Directory: Sendable {
     if let room = rooms.withLock({ $0[id] }) { return room }
     guard let room = try find() else { return nil }
     rooms.withLock {
-      if $0.count >= StoreLimits.cachedRoomsMax { $0 = [:] }
+      if $0.bytes >= StoreLimits.cachedRoomsBytesMax { $0.removeAll() }
       $0[id] = room
     }
     return room
@@ -54,8 +54,8 @@ final class Directory: Sendable {
 
   func forget() {
     table.withLock { $0 = nil }
-    parties.withLock { $0 = [:] }
-    rooms.withLock { $0 = [:] }
+    parties.withLock { $0.removeAll() }
+    rooms.withLock { $0.removeAll() }
     seals.withLock { $0 = [:] }
   }
 }

@@ -1,9 +1,10 @@
 /// The bounds of this target. Each states its number, its reason and what happens at it.
 public enum StoreLimits {
-  /// The users whose address is kept in memory, about 150 bytes each. At the bound the cache is emptied.
-  static let cachedPartiesMax = 20_000
+  /// The bytes of the users whose address is kept in memory: some 25,000 with 150 bytes each, or fewer with longer addresses. At the
+  /// bound the cache is emptied.
+  static let cachedPartiesBytesMax = 4 << 20
   /// The same for rooms.
-  static let cachedRoomsMax = 20_000
+  static let cachedRoomsBytesMax = 4 << 20
 
   /// The bytes in the write-ahead log at which it is copied into the database. A smaller bound copies hot pages more
   /// often (measured: 8 MiB costs twice the CPU of 32 MiB per message, 64 MiB no less than 32).

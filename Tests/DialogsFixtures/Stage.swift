@@ -23,6 +23,7 @@ package final class Stage: Sendable {
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, beforeSend: BeforeSendOptions? = nil,
     creators: PubsubServices.Creators = .users, traces: Traces? = nil, sending: SendingPolicy = SendingPolicy(),
     registration: RegistrationPolicy = RegistrationPolicy(), memory: SessionMemory = SessionMemory(),
+    cacheBytesMax: Int = Limits.cacheBytesMax,
     judging: JudgingClocks = JudgingClocks(wall: { .zero }, thread: { .zero })
   ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
@@ -42,6 +43,7 @@ package final class Stage: Sendable {
     options.traces = traces
     options.sending = sending
     options.memory = memory
+    options.cacheBytesMax = cacheBytesMax
     options.judgingClocks = judging
     let parley = try Parley(
       store: store, clock: clock, options: options,

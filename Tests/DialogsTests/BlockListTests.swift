@@ -30,6 +30,19 @@ import Testing
     #expect(none.isEmpty && !jids.contains { none.blocks($0) })
   }
 
+  /// A list counts by the bytes of its addresses, however it has become what it is.
+  @Test func aListCountsByItsBytes() throws {
+    let long = try JID(String(repeating: "a", count: 1_000) + "@a.example")
+    let patterns = [BlockPattern(long)] + (try addresses.map { BlockPattern(try JID($0)) })
+    var list = BlockList([])
+    let rows = list.add(patterns)
+    #expect(list.heldBytes > 1_000 && list.heldBytes == BlockList(rows).heldBytes)
+    _ = list.remove([BlockPattern(long)])
+    #expect(list.heldBytes == BlockList(Array(rows.dropFirst())).heldBytes)
+    _ = list.remove([])
+    #expect(list.heldBytes == 0)
+  }
+
   /// A list that was changed is the one that is read anew, and its ranks increase.
   @Test func aChangedListIsTheSameAsAStoredOne() throws {
     let patterns = try addresses.map { BlockPattern(try JID($0)) }

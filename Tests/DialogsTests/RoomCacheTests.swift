@@ -50,10 +50,10 @@ import Testing
     for room in [small, large] { _ = cache.put(room) }
     let noted = [small, large, large].map { cache.noteUnread($0) }
     #expect(noted == [false, true, false])
-    let first = cache.nextUnread()
+    let first = cache.nextUnread(free: .max)
     #expect(first?.room == large.id && first?.after == nil)
     cache.remember(try members(1...200, of: large), isLast: false)
-    let second = cache.nextUnread()
+    let second = cache.nextUnread(free: .max)
     #expect(second?.room == large.id && second?.after == UserID(200))
     #expect(cache.looks(of: large.id) == nil)
     // Changes meanwhile: of one who was read, and of one who was not.
@@ -65,8 +65,54 @@ import Testing
     let looks = try #require(cache.looks(of: large.id))
     #expect(looks.count == 209 && looks[UserID(8)] == nil)
     #expect(looks.holder(ofOriginalOf: NickLook("rom\u{435}o"), besides: UserID(0)) == UserID(7))
-    let (third, isNoted) = (cache.nextUnread(), cache.noteUnread(large))
+    let (third, isNoted) = (cache.nextUnread(free: .max), cache.noteUnread(large))
     #expect(third?.room == nil && !isNoted)
+  }
+
+  /// What is known of a room counts by its bytes, and by none once it has gone.
+  @Test func whatIsKnownOfARoomCountsByItsBytes() throws {
+    var cache = RoomCache()
+    let room = try room(1, members: 2)
+    let state = cache.put(room)
+    let empty = cache.bytes
+    #expect(empty > 0)
+    let long = String(repeating: "a", count: 1_000)
+    cache.remember(bans: [long], in: state)
+    cache.note(ban: "b.example", stands: true, in: state)
+    let banned = cache.bytes
+    #expect(banned > empty + 1_000)
+    cache.note(ban: "b.example", stands: true, in: state)
+    cache.note(ban: "c.example", stands: false, in: state)
+    #expect(cache.bytes == banned)
+    cache.note(ban: "b.example", stands: false, in: state)
+    cache.note(ban: long, stands: false, in: state)
+    #expect(cache.bytes == empty)
+
+    for var member in try members(1...2, of: room) {
+      member.reason = long
+      cache.remember(member, of: member.party.id, in: state)
+    }
+    #expect(cache.bytes > empty + 2_000)
+    for number in Int64(1)...2 { cache.remember(nil as Member?, of: UserID(number), in: state) }
+    #expect(cache.bytes < empty + 2_000)
+    let known = cache.bytes
+    cache.remember(try members(1...2, of: room), in: state)
+    cache.remember(Mark(dialog: room.id, user: UserID(1)), in: state)
+    #expect(cache.bytes > known)
+    cache.remember(nil as [Member]?, in: state)
+    cache.forgetMark(of: UserID(1), in: state)
+    #expect(cache.bytes == known)
+
+    _ = cache.put(room)
+    #expect(cache.bytes == empty, "it was read again")
+    cache.forget(room.id)
+    // A post may still have it.
+    cache.remember(bans: [long], in: state)
+    #expect(cache.bytes == 0)
+    let last = cache.put(room)
+    cache.forgetRooms()
+    cache.remember(bans: [long], in: last)
+    #expect(cache.bytes == 0)
   }
 
   /// However many large rooms are used at once after a start, one page is read at a time.
@@ -78,10 +124,22 @@ import Testing
     #expect(begins == [true, false, false])
     var read: [DialogID?] = []
     for _ in 0..<4 {
-      read.append(cache.nextUnread()?.room)
+      read.append(cache.nextUnread(free: .max)?.room)
       cache.remember([], isLast: true)
     }
     #expect(read == rooms.map { Optional($0.id) } + [nil])
+  }
+
+  /// Nicks that would displace something else are read only when somebody wishes for one.
+  @Test func nicksAreReadBeforehandWhereThereIsRoom() throws {
+    var cache = RoomCache()
+    let large = try room(2, members: 600)
+    _ = cache.put(large)
+    let noted = [cache.noteUnread(large), cache.noteUnread(large)]
+    let none = cache.nextUnread(free: 600 * Limits.nickLookBytes - 1)
+    let notedAgain = cache.noteUnread(large)
+    let next = cache.nextUnread(free: 600 * Limits.nickLookBytes)
+    #expect(noted == [true, false] && none?.room == nil && notedAgain && next?.room == large.id)
   }
 
   /// A batch that fails may have changed what was read.
@@ -90,14 +148,14 @@ import Testing
     let large = try room(2, members: 600)
     _ = cache.put(large)
     let isNoted = cache.noteUnread(large)
-    _ = cache.nextUnread()
+    _ = cache.nextUnread(free: .max)
     cache.remember(try members(1...200, of: large), isLast: false)
     cache.rollBack()
-    let none = cache.nextUnread()
+    let none = cache.nextUnread(free: .max)
     #expect(isNoted && none?.room == nil)
     _ = cache.put(large)
     let isNotedAgain = cache.noteUnread(large)
-    let first = cache.nextUnread()
+    let first = cache.nextUnread(free: .max)
     #expect(isNotedAgain && first?.room == large.id && first?.after == nil)
   }
 

@@ -25,8 +25,9 @@ import Testing
     #expect(bounds.httpConnections == connections)
     #expect(bounds.uploads == uploads)
     #expect(bounds.beforeSend == min(memory / 128, 64 << 20))
-    // The rest is for the program, the database's caches and sessions that do as they should.
-    #expect(bounds.sum <= memory / 5 * 4)
+    #expect(bounds.caches == min(memory / 32, 256 << 20))
+    // The rest is for the program, the database's page cache and sessions that do as they should.
+    #expect(bounds.sum <= memory / 6 * 5)
   }
 
   /// Memory is given back once each time that much of it has become free, and not before.

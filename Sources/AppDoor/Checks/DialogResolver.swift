@@ -32,10 +32,10 @@ enum DialogPlace: Hashable, Sendable {
 }
 
 /// Resolves public ids of dialogs. It caches their immutable data: sending a message costs no read. At most
-/// `cachedDialogsMax`.
+/// `cachedDialogsBytesMax`.
 final class DialogResolver: Sendable {
   let parley: Parley
-  private let known = Mutex<[DialogID: Page]>([:])
+  private let known = Mutex(ByteCache<DialogID, Page> { _, page in page.heldBytes })
 
   /// The immutable data of a dialog.
   enum Page: Sendable {
@@ -52,6 +52,14 @@ final class DialogResolver: Sendable {
       switch self {
       case .privately(let dialog): dialog.id
       case .room(let room): room.dialog
+      }
+    }
+
+    /// The bytes of its addresses in memory.
+    var heldBytes: Int {
+      switch self {
+      case .privately(let dialog): dialog.heldBytes
+      case .room(let room): room.heldBytes
       }
     }
 
@@ -87,7 +95,7 @@ final class DialogResolver: Sendable {
 
   func remember(_ page: Page) {
     known.withLock {
-      if $0.count >= AppLimits.cachedDialogsMax { $0 = [:] }
+      if $0.bytes >= AppLimits.cachedDialogsBytesMax { $0.removeAll() }
       $0[page.id] = page
     }
   }

@@ -22,6 +22,8 @@ struct BlockList: Sendable {
   private var forms: Set<String>
   /// The number of domains with a resource.
   private var domainResources: Int
+  /// The bytes of the list in memory, about.
+  private(set) var heldBytes: Int
 
   /// Creates the list from its rows, by rank.
   init(_ blocks: [RankedBlock]) {
@@ -29,6 +31,7 @@ struct BlockList: Sendable {
     ranks = blocks.map(\.rank)
     forms = Set(patterns.map(\.jid.description))
     domainResources = patterns.count(where: { $0.isDomainResource })
+    heldBytes = patterns.reduce(0) { $0 + $1.heldBytes }
   }
 
   var isEmpty: Bool { patterns.isEmpty }
@@ -43,6 +46,7 @@ struct BlockList: Sendable {
       patterns.append(block.pattern)
       ranks.append(block.rank)
       forms.insert(block.pattern.jid.description)
+      heldBytes += block.pattern.heldBytes
       if block.pattern.isDomainResource { domainResources += 1 }
     }
     return blocks
@@ -58,6 +62,7 @@ struct BlockList: Sendable {
     }
     for block in gone {
       forms.remove(block.pattern.jid.description)
+      heldBytes -= block.pattern.heldBytes
       if block.pattern.isDomainResource { domainResources -= 1 }
     }
     return gone
@@ -75,4 +80,6 @@ struct BlockList: Sendable {
 
 extension BlockPattern {
   fileprivate var isDomainResource: Bool { jid.local == nil && jid.resource != nil }
+  /// The bytes of the pattern in a list, about.
+  fileprivate var heldBytes: Int { Limits.cachedBlockBytes + jid.description.utf8.count }
 }

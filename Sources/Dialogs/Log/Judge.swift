@@ -41,16 +41,20 @@ struct Judge {
   private var effects: [Effect] = []
   private var transaction: (any StoreWriter)?
 
-  var users: [SeenAddress: CachedUser?] = [:]
+  /// The bytes of all that is remembered of the store.
+  let cacheBytesMax: Int
+  var users = ByteCache<SeenAddress, CachedUser?> { seen, user in
+    seen.address.description.heldBytes + (user?.party.heldBytes ?? 0)
+  }
   var strangers: StrangerCounts
   /// The contact groups that this batch has changed, with their members; `nil` for a deleted one. The hub has them after
   /// the batch.
   var sharedContacts: [Int64: SharedContacts?] = [:]
   var forwardedReports = ForwardedReportCounts()
-  private var blocks: [UserID: BlockList] = [:]
-  var rosterSizes: [UserID: RosterSize] = [:]
+  var blocks = ByteCache<UserID, BlockList> { _, list in list.heldBytes }
+  var rosterSizes = ByteCache<UserID, RosterSize> { _, _ in 0 }
   /// The bytes of the requests to users that wait for an answer (`Contact.requestBytes`).
-  var requestBytes: [UserID: Int] = [:]
+  var requestBytes = ByteCache<UserID, Int> { _, _ in 0 }
   /// How much is published, by owner and creator of the nodes.
   var publishedSizes: [PublishedSize.Key: PublishedSize] = [:]
   /// The use of file storage of users who have asked for a slot.
@@ -58,8 +62,8 @@ struct Judge {
   /// How many messages users have deleted for themselves, and starred.
   var hiddenCounts: [UserID: RowCount] = [:]
   var starCounts: [UserID: RowCount] = [:]
-  private var preferences: [UserID: ArchivePreferences?] = [:]
-  private var dialogs: [Pair: DialogState] = [:]
+  var preferences = ByteCache<UserID, ArchivePreferences?> { _, wish in wish?.heldBytes ?? 0 }
+  var dialogs = ByteCache<Pair, DialogState> { _, state in state.heldBytes }
   private var dirty: [DialogState] = []
   private var handled: [StreamNonce: UInt32] = [:]
   /// The bytes that the batch stores for each account, which are counted once it is committed.
@@ -129,6 +133,11 @@ struct Judge {
       self.second = second
     }
     func mark(of user: UserID) -> Mark { dialog.first.id == user ? first : second }
+    /// The bytes of the object in memory.
+    var heldBytes: Int {
+      MemoryLayout<Dialog>.stride + 2 * MemoryLayout<Mark>.stride + Limits.textHeaderBytes
+        + dialog.first.heldBytes + dialog.second.heldBytes
+    }
   }
 
   init(
@@ -150,6 +159,7 @@ struct Judge {
     giveUp = options.giveUp
     judgingTime = JudgingTime(options.judgingClocks)
     blobs = options.blobs
+    cacheBytesMax = options.cacheBytesMax
     self.realms = realms
     self.hub = hub
     self.head = head
@@ -217,16 +227,16 @@ struct Judge {
     lastSaid = nil
     transaction = nil
     effects = []
-    users = [:]
-    blocks = [:]
-    rosterSizes = [:]
-    requestBytes = [:]
+    users.removeAll()
+    blocks.removeAll()
+    rosterSizes.removeAll()
+    requestBytes.removeAll()
     publishedSizes = [:]
     blobUses = [:]
     hiddenCounts = [:]
     starCounts = [:]
-    preferences = [:]
-    dialogs = [:]
+    preferences.removeAll()
+    dialogs.removeAll()
     dirty = []
     handled = [:]
     storing = [:]
@@ -249,19 +259,14 @@ struct Judge {
   }
 
   mutating func take() -> [Effect] {
-    if users.count > Limits.cachedUsersMax { users = [:] }
-    if blocks.count > Limits.cachedUsersMax { blocks = [:] }
-    if rosterSizes.count > Limits.cachedUsersMax { rosterSizes = [:] }
-    if requestBytes.count > Limits.cachedUsersMax { requestBytes = [:] }
     if publishedSizes.count > Limits.cachedUsersMax { publishedSizes = [:] }
     if blobUses.count > Limits.cachedUsersMax { blobUses = [:] }
     if hiddenCounts.count > Limits.cachedUsersMax { hiddenCounts = [:] }
     if starCounts.count > Limits.cachedUsersMax { starCounts = [:] }
-    if preferences.count > Limits.cachedUsersMax { preferences = [:] }
-    if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     if hasEmptiedMany { emptiedPairs = [] }
     rooms.settled()
     nodePeople.settled()
+    boundCaches()
     owedPushes.batchEnded()
     for (budget, stanzas) in charges { budget.owe(stanzas: stanzas, now: now) }
     charges.removeAll(keepingCapacity: true)
@@ -444,9 +449,9 @@ struct Judge {
           since: written)
       }
       if !work.keepsCaches {
-        users = [:]
-        blocks = [:]
-        preferences = [:]
+        users.removeAll()
+        blocks.removeAll()
+        preferences.removeAll()
         rooms.forget()
         nodePeople.forget()
         publishedSizes = [:]

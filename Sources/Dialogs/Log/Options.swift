@@ -29,6 +29,8 @@ extension Parley {
     public var memory = SessionMemory()
     /// The bytes of the posts that wait to be committed.
     public var inboxBytesMax = Limits.inboxBytesMax
+    /// The bytes of what the committer remembers of the store.
+    public var cacheBytesMax = Limits.cacheBytesMax
     /// The uploads at a time, of which there are never more than `Limits.uploadsMax`.
     public var uploadsMax = Limits.uploadsMax
     /// The policy and store of files; `nil` if this server takes none.

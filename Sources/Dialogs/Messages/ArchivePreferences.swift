@@ -24,6 +24,11 @@ public struct ArchivePreferences: Hashable, Sendable {
     self.always = always.filter { named.insert($0).inserted }
   }
 
+  /// The bytes of the lists in memory, about.
+  var heldBytes: Int {
+    [always, never].joined().reduce(0) { $0 + MemoryLayout<JID>.stride + $1.description.heldBytes }
+  }
+
   /// Returns whether messages exchanged with `target` are archived (XEP-0441 3: a full address in a list means that
   /// resource, and precedes a bare one).
   public func keeps(_ target: JID, isContact: () throws -> Bool) rethrows -> Bool {

@@ -9,14 +9,17 @@ struct NodePeopleCache {
     let node: String
   }
 
-  private var known: [Key: NodePeople] = [:]
-  /// The bytes of `known`, about.
-  private var byteCount = 0
+  private var known = ByteCache<Key, NodePeople> { key, people in
+    people.addressBytes + people.count * Limits.nodePersonBytes + key.node.heldBytes
+  }
   /// The nodes whose people the batch has read or changed.
   private var touched: Set<Key> = []
 
   /// Returns the people of a node; `nil` if they have not been read.
   func people(of node: String, of owner: UserID) -> NodePeople? { known[Key(owner: owner, node: node)] }
+
+  /// The bytes of all that is remembered, about.
+  var bytes: Int { known.bytes }
 
   mutating func remember(_ people: NodePeople, of node: String, of owner: UserID) {
     set(people, Key(owner: owner, node: node))
@@ -27,43 +30,27 @@ struct NodePeopleCache {
     let key = Key(owner: owner, node: node)
     // Removed, so that the change is made in place.
     guard var people = known.removeValue(forKey: key) else { return }
-    byteCount -= bytes(people, key)
     body(&people)
     set(people, key)
   }
 
   /// Drops the people of a node that was deleted.
-  mutating func forget(_ node: String, of owner: UserID) { drop(Key(owner: owner, node: node)) }
+  mutating func forget(_ node: String, of owner: UserID) { known[Key(owner: owner, node: node)] = nil }
 
-  /// Drops everything, as something else has changed the rows.
-  mutating func forget() {
-    known = [:]
-    byteCount = 0
-  }
+  /// Drops everything, as something else has changed the rows, or there are too many bytes.
+  mutating func forget() { known.removeAll() }
 
   /// Keeps what the batch has read and changed, as it is durable.
-  mutating func settled() {
-    touched.removeAll(keepingCapacity: true)
-    if byteCount > Limits.cachedNodePeopleBytesMax { forget() }
-  }
+  mutating func settled() { touched.removeAll(keepingCapacity: true) }
 
   mutating func rollBack() {
-    for key in touched { drop(key) }
+    for key in touched { known[key] = nil }
     touched = []
   }
 
   private mutating func set(_ people: NodePeople, _ key: Key) {
     known[key] = people
-    byteCount += bytes(people, key)
     touched.insert(key)
-  }
-
-  private mutating func drop(_ key: Key) {
-    if let people = known.removeValue(forKey: key) { byteCount -= bytes(people, key) }
-  }
-
-  private func bytes(_ people: NodePeople, _ key: Key) -> Int {
-    people.addressBytes + (people.count + 1) * Limits.nodePersonBytes + key.node.utf8.count
   }
 }
 

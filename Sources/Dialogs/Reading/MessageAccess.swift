@@ -70,6 +70,9 @@ public struct PrivateDialog: Hashable, Sendable {
 
   public init(_ dialog: Dialog) { (id, first, second) = (dialog.id, dialog.first, dialog.second) }
 
+  /// The bytes of its addresses in memory.
+  package var heldBytes: Int { first.heldBytes + second.heldBytes }
+
   /// Returns the user's access and the other user, who is the same in a dialog with oneself; `nil` if they are not in
   /// it.
   public func access(for user: UserID) -> (messages: MessageAccess, peer: Party)? {

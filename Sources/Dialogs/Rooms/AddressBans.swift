@@ -68,7 +68,7 @@ extension Judge {
     for ban in added { try store(ban, in: state) }
     for address in lifted {
       try setValue(of: state.room.id, node: ValueKey.bans, item: address.description, nil)
-      state.addressBans?.remove(address.description)
+      rooms.note(ban: address.description, stands: false, in: state)
       rooms.edited(state)
     }
     // Every occupant has a user, and a single address that is banned here belongs to none, so it concerns no occupant. For a domain
@@ -99,15 +99,15 @@ extension Judge {
   mutating func store(_ ban: AddressBan, in state: RoomCache.State) throws {
     try setValue(
       of: state.room.id, node: ValueKey.bans, item: ban.address.description, Array((ban.reason ?? "").utf8))
-    state.addressBans?.insert(ban.address.description)
+    rooms.note(ban: ban.address.description, stands: true, in: state)
     rooms.edited(state)
   }
 
   /// Returns the banned addresses that are no user's, in normal form.
-  func addressBans(in state: RoomCache.State) throws -> Set<String> {
+  mutating func addressBans(in state: RoomCache.State) throws -> Set<String> {
     if let known = state.addressBans { return known }
     let found = Set(try writer.addressBans(of: .server(state.room.id, .rules)).map(\.address.description))
-    state.addressBans = found
+    rooms.remember(bans: found, in: state)
     return found
   }
 }

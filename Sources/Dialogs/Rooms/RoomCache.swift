@@ -9,20 +9,31 @@ struct RoomCache {
   final class State {
     var room: Room
     /// The members looked up so far; `nil` for users without a row.
-    var members: [UserID: Member?] = [:]
-    var marks: [UserID: Mark] = [:]
+    fileprivate(set) var members = ByteCache<UserID, Member?> { _, member in member?.heldBytes ?? 0 }
+    fileprivate(set) var marks = ByteCache<UserID, Mark> { _, _ in 0 }
     var dirtyMarks: Set<UserID> = []
     /// The number of outcasts; `nil` if not counted yet.
     var outcasts: Int?
     /// The banned addresses that are no user's, in normal form; `nil` if not read yet.
-    var addressBans: Set<String>?
+    fileprivate(set) var addressBans: Set<String>?
     /// The edition of the member list (`Occupancy.edition`).
     fileprivate(set) var edition: UInt64 = 0
     /// The member list as last read (XEP-0463); `members` is `nil` if it is too long.
-    var people: (version: Position, members: [Member]?)?
+    fileprivate(set) var people: (version: Position, members: [Member]?)?
+    /// The bytes of `room`, `addressBans` and `people` in memory, about.
+    fileprivate var roomBytes: Int
+    fileprivate var banBytes = 0
+    fileprivate var peopleBytes = 0
+    /// Whether the cache has it; a post may still have a room that has just been dropped.
+    fileprivate var isCached = true
     var hasCounted = false
     var hasChanged = false
-    init(_ room: Room) { self.room = room }
+    init(_ room: Room) {
+      self.room = room
+      roomBytes = room.heldBytes
+    }
+    /// The bytes of all of it, about.
+    fileprivate var bytes: Int { roomBytes + banBytes + peopleBytes + members.bytes + marks.bytes }
   }
 
   /// An address whose room is being set up (XEP-0045 10.1); nothing is stored.
@@ -63,8 +74,8 @@ struct RoomCache {
 
   /// The nick and the requests that a user without voice has shown to the people in a room.
   private struct Visit {
-    /// `nil` before there is one.
-    var nick: String?
+    /// The hash of the nick, which is compared only, and may be long; `nil` before there is one.
+    var nick: Int?
     /// The rate of changing it.
     var nicks: TokenBucket
     /// The rate of asking for voice.
@@ -106,12 +117,12 @@ struct RoomCache {
   private var visitsSwept = Limits.cachedUsersMax
   /// The rooms whose last occupant has left, or that became temporary, since `takeLeft`.
   private var left: [DialogID] = []
-  /// The number of members, member lists and marks in `states`.
-  private var cachedRows = 0
+  /// The bytes of `states`, about.
+  private(set) var bytes = 0
   /// The rooms of users who have come online, by number, so that they are not read for each session.
-  private var memberships: [UserID: [Membership]] = [:]
-  /// The number of rooms in `memberships`.
-  private var membershipCount = 0
+  private var memberships = ByteCache<UserID, [Membership]> { _, rooms in
+    Limits.textHeaderBytes + rooms.count * MemoryLayout<Membership>.stride
+  }
   /// The looks of the members' nicks. An account that is created empties the cache of rows, but changes no nicks: the
   /// members of a large room are not read again for each newcomer.
   private var looks: [DialogID: NickLooks] = [:]
@@ -136,9 +147,11 @@ struct RoomCache {
   // MARK: Rooms
 
   mutating func put(_ room: Room) -> State {
+    drop(room.id)
     let state = State(room)
     edited(state)
     states[room.id] = state
+    bytes += state.bytes
     if !room.isAddressFree { numbers[room.address] = room.id }
     return state
   }
@@ -150,17 +163,29 @@ struct RoomCache {
 
   /// Drops a room from the cache, as its rows were removed.
   mutating func forget(_ room: DialogID) {
-    states[room] = nil
+    drop(room)
     lookCount -= looks.removeValue(forKey: room)?.count ?? 0
     if reading?.room == room { reading = nil }
     unread.removeAll { $0 == room }
   }
 
+  private mutating func drop(_ room: DialogID) {
+    guard let state = states.removeValue(forKey: room) else { return }
+    release(state.room)
+    bytes -= state.bytes
+    state.isCached = false
+  }
+
+  /// Changes what is known of a room, and counts the bytes by which it has grown.
+  private mutating func change(_ state: State, _ body: (State) -> Void) {
+    let before = state.bytes
+    body(state)
+    if state.isCached { bytes += state.bytes - before }
+  }
+
   /// Drops the marks of a room's members, which have been written, as others have changed them since.
   mutating func forgetMarks(in room: DialogID) {
-    guard let state = states[room] else { return }
-    cachedRows -= state.marks.count
-    state.marks = [:]
+    if let state = states[room] { change(state) { $0.marks.removeAll() } }
   }
 
   /// Drops the rows of a deleted user in a room, which the store has changed.
@@ -168,13 +193,36 @@ struct RoomCache {
     forgetMemberships(of: user)
     note(nick: nil, of: user, in: room)
     guard let state = states[room] else { return }
-    if state.members.removeValue(forKey: user) != nil { cachedRows -= 1 }
-    if state.marks.removeValue(forKey: user) != nil { cachedRows -= 1 }
-    cachedRows -= state.people?.members?.count ?? 0
-    state.people = nil
-    state.outcasts = nil
+    change(state) {
+      $0.members.removeValue(forKey: user)
+      $0.marks.removeValue(forKey: user)
+      ($0.people, $0.peopleBytes) = (nil, 0)
+      $0.outcasts = nil
+    }
     edited(state)
   }
+
+  /// Drops the mark of a user who is no member any more.
+  mutating func forgetMark(of user: UserID, in state: State) { change(state) { $0.marks[user] = nil } }
+
+  /// Caches all banned addresses that are no user's.
+  mutating func remember(bans: Set<String>, in state: State) {
+    change(state) {
+      $0.addressBans = bans
+      $0.banBytes = bans.reduce(0) { $0 + Self.bytes(ofBan: $1) }
+    }
+  }
+
+  /// Notes that an address is banned, or no more, if the banned addresses are known.
+  mutating func note(ban address: String, stands: Bool, in state: State) {
+    change(state) { state in
+      let count = state.addressBans?.count
+      if stands { state.addressBans?.insert(address) } else { state.addressBans?.remove(address) }
+      state.banBytes += ((state.addressBans?.count ?? 0) - (count ?? 0)) * Self.bytes(ofBan: address)
+    }
+  }
+
+  private static func bytes(ofBan address: String) -> Int { 2 * MemoryLayout<String>.stride + address.heldBytes }
 
   /// Gives the state a new edition, as a row of the member list has been written.
   mutating func edited(_ state: State) {
@@ -199,31 +247,30 @@ struct RoomCache {
   }
 
   mutating func remember(_ mark: Mark, in state: State) {
-    if state.marks.updateValue(mark, forKey: mark.user) == nil { cachedRows += 1 }
+    change(state) { $0.marks[mark.user] = mark }
   }
 
   /// Caches a member; `nil` if there is no row.
   mutating func remember(_ member: Member?, of user: UserID, in state: State) {
-    if state.members[user] == nil { cachedRows += 1 }
-    state.members[user] = .some(member)
+    change(state) { $0.members[user] = .some(member) }
   }
 
   /// Returns the rooms of a user; `nil` if they have not been read since they changed.
   func memberships(of user: UserID) -> [Membership]? { memberships[user] }
 
-  mutating func remember(_ found: [Membership], of user: UserID) {
-    forgetMemberships(of: user)
-    memberships[user] = found
-    membershipCount += found.count
-  }
+  /// The bytes of them, about.
+  var membershipBytes: Int { memberships.bytes }
+
+  mutating func remember(_ found: [Membership], of user: UserID) { memberships[user] = found }
 
   /// Drops the rooms of a user, of which one has changed.
-  mutating func forgetMemberships(of user: UserID) {
-    membershipCount -= memberships.removeValue(forKey: user)?.count ?? 0
-  }
+  mutating func forgetMemberships(of user: UserID) { memberships[user] = nil }
 
   /// Returns what the nicks of a room's members look like; `nil` if they have not been read.
   func looks(of room: DialogID) -> NickLooks? { looks[room] }
+
+  /// The bytes of the looks of all rooms, about.
+  var nickBytes: Int { (looks.count + lookCount) * Limits.nickLookBytes }
 
   mutating func remember(_ found: NickLooks, of room: DialogID) {
     lookCount += found.count - (looks[room]?.count ?? 0)
@@ -245,13 +292,15 @@ struct RoomCache {
   }
 
   /// Returns the room whose nicks are read next, and the member behind whom the next page begins; `nil` if there is none.
-  /// Rooms whose nicks would displace others are left out.
-  mutating func nextUnread() -> (room: DialogID, after: UserID?)? {
+  /// Rooms whose nicks would displace others, or something else that is remembered, are left out: it would be read again and again.
+  ///
+  /// - Parameter free: the bytes that may be remembered beside those that are.
+  mutating func nextUnread(free: Int) -> (room: DialogID, after: UserID?)? {
     if let reading { return (reading.room, reading.after) }
     while !unread.isEmpty {
       let room = unread.removeFirst()
       if looks[room] == nil, let count = states[room]?.room.memberCount,
-        lookCount + count <= Limits.cachedMembersMax
+        count * Limits.nickLookBytes <= min(free, Limits.oneCacheBytesMax - nickBytes)
       {
         reading = NickReading(room: room)
         return (room, nil)
@@ -277,14 +326,19 @@ struct RoomCache {
   }
 
   mutating func remember(_ people: [Member]?, in state: State) {
-    cachedRows += (people?.count ?? 0) - (state.people?.members?.count ?? 0)
-    state.people = (state.room.version, people)
+    change(state) { state in
+      state.people = (state.room.version, people)
+      state.peopleBytes = people?.reduce(0) { $0 + MemoryLayout<Member>.stride + $1.heldBytes } ?? 0
+    }
   }
 
   mutating func finish(_ writer: any StoreWriter) throws {
     for state in dirty {
       if state.hasCounted { try writer.updateCounters(of: state.room) }
-      if state.hasChanged { try writer.update(state.room) }
+      if state.hasChanged {
+        try writer.update(state.room)
+        change(state) { $0.roomBytes = $0.room.heldBytes }
+      }
       for user in state.dirtyMarks {
         if let mark = state.marks[user] { try writer.put(mark, superseded: .zero) }
       }
@@ -359,10 +413,10 @@ struct RoomCache {
     toBeShownAs nick: String, after last: String?, in room: DialogID, as user: UserID, now: Timestamp
   ) -> Int? {
     visit(room, as: user, now: now) { visit in
-      if let before = visit.nick ?? last, before != nick {
+      if let before = visit.nick ?? last?.hashValue, before != nick.hashValue {
         if let seconds = visit.nicks.take(Limits.visitorRate, now: now) { return seconds }
       }
-      visit.nick = nick
+      visit.nick = nick.hashValue
       return nil
     }
   }
@@ -450,9 +504,6 @@ struct RoomCache {
     formerVisits.removeAll(keepingCapacity: true)
     formerFounders.removeAll(keepingCapacity: true)
     lookedAt.removeAll(keepingCapacity: true)
-    if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
-    if memberships.count + membershipCount > Limits.cachedMembersMax { forgetMemberships() }
-    if looks.count + lookCount > Limits.cachedMembersMax { forgetLooks() }
   }
 
   mutating func rollBack() {
@@ -488,18 +539,20 @@ struct RoomCache {
 
   /// Drops the cache of stored rows.
   mutating func forget() {
-    states = [:]
-    numbers = [:]
-    cachedRows = 0
+    forgetRooms()
     forgetMemberships()
   }
 
-  private mutating func forgetMemberships() {
-    memberships = [:]
-    membershipCount = 0
+  mutating func forgetRooms() {
+    for state in states.values { state.isCached = false }
+    states = [:]
+    numbers = [:]
+    bytes = 0
   }
 
-  private mutating func forgetLooks() {
+  mutating func forgetMemberships() { memberships.removeAll() }
+
+  mutating func forgetLooks() {
     looks = [:]
     lookCount = 0
   }

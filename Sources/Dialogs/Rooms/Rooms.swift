@@ -197,7 +197,7 @@ extension Judge {
   /// Reads a page of the nicks of a large room's members, and the others in later posts: ten thousand at once would delay
   /// everybody's posts by some hundredths of a second.
   private mutating func readNicks(_ post: Post) throws {
-    if let (room, after) = rooms.nextUnread() {
+    if let (room, after) = rooms.nextUnread(free: freeCacheBytes) {
       let page = try writer.members(of: .server(room, .rules), after: after, limit: Limits.feedPageMax)
       rooms.remember(page, isLast: page.count < Limits.feedPageMax)
       later(.readNicks)
@@ -255,7 +255,7 @@ extension Judge {
     rooms.edited(state)
     rooms.forgetMemberships(of: member.party.id)
     rooms.note(nick: member.affiliation.isMember ? member.nick : nil, of: member.party.id, in: state.room.id)
-    if !member.affiliation.isMember { state.marks[member.party.id] = nil }
+    if !member.affiliation.isMember { rooms.forgetMark(of: member.party.id, in: state) }
     owedPushes.settingsChanged(of: member.party.id, in: state.room.id)
     if member.affiliation.isMember, !wasMember {
       let settings = try begin(state.room.id, at: state.room.address, for: member.party)

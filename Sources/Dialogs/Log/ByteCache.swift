@@ -1,0 +1,132 @@
+import Addresses
+
+/// A cache that counts about how many bytes it holds, so that its owner can bound them: what somebody makes others remember may be
+/// long, and a bound in entries must be as small as the longest ones require. The owner empties it at the bound.
+public struct ByteCache<Key: Hashable, Value> {
+  /// The bytes of an entry in the table, which is at most about twice as long as what it holds.
+  @inlinable static var slotBytes: Int { 2 * MemoryLayout<(Key, Value)>.stride }
+
+  // Other modules look up entries for each row that they read: the functions are specialised there.
+  @usableFromInline var entries: [Key: Value] = [:]
+  @usableFromInline var heldBytes = 0
+  @usableFromInline let outside: @Sendable (Key, Value) -> Int
+
+  /// - Parameter outside: returns the bytes that an entry has outside of the table, such as those of its texts. They must stay
+  ///   the same while the entry is in the cache.
+  public init(outside: @escaping @Sendable (Key, Value) -> Int) { self.outside = outside }
+
+  /// The bytes of all entries, about.
+  @inlinable public var bytes: Int { heldBytes }
+
+  /// The value of a key; `nil` if there is none, and setting `nil` removes it.
+  @inlinable public subscript(key: Key) -> Value? {
+    get { entries[key] }
+    set {
+      guard let newValue else {
+        removeValue(forKey: key)
+        return
+      }
+      if let before = entries.updateValue(newValue, forKey: key) { heldBytes -= size(key, before) }
+      heldBytes += size(key, newValue)
+    }
+  }
+
+  /// Removes an entry and returns it, so that it can be changed in place and set again.
+  @inlinable @discardableResult
+  public mutating func removeValue(forKey key: Key) -> Value? {
+    guard let value = entries.removeValue(forKey: key) else { return nil }
+    heldBytes -= size(key, value)
+    return value
+  }
+
+  /// Removes all entries.
+  @inlinable public mutating func removeAll() {
+    entries = [:]
+    heldBytes = 0
+  }
+
+  @inlinable func size(_ key: Key, _ value: Value) -> Int { Self.slotBytes + outside(key, value) }
+}
+
+extension ByteCache: Sendable where Key: Sendable, Value: Sendable {}
+
+extension String {
+  /// The bytes of a text in a block of its own, with the header of the block.
+  package var heldBytes: Int { utf8.count + Limits.textHeaderBytes }
+}
+
+extension Party {
+  /// The bytes of its address in memory.
+  package var heldBytes: Int { address.description.heldBytes }
+}
+
+extension RoomName {
+  /// The bytes of its address in memory.
+  package var heldBytes: Int { address.description.heldBytes }
+}
+
+extension Member {
+  /// The bytes of its texts in memory.
+  var heldBytes: Int { party.heldBytes + (nick?.heldBytes ?? 0) + (reason?.heldBytes ?? 0) }
+}
+
+extension Room {
+  /// The bytes of a room in memory beside its people, with its places in two tables.
+  var heldBytes: Int {
+    let texts: [String?] = [name.address.description, externalID, userExternalID, topic?.text, topic?.nick]
+    return Limits.cachedRoomBytes + settings.textBytes + texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+  }
+}
+
+extension Judge {
+  /// What the judge remembers of the store (`Limits.cacheBytesMax`).
+  private enum Cache: CaseIterable {
+    case users, blocks, rosterSizes, requestBytes, preferences, dialogs, rooms, memberships, nicks, nodePeople
+  }
+
+  private func bytes(of cache: Cache) -> Int {
+    switch cache {
+    case .users: users.bytes
+    case .blocks: blocks.bytes
+    case .rosterSizes: rosterSizes.bytes
+    case .requestBytes: requestBytes.bytes
+    case .preferences: preferences.bytes
+    case .dialogs: dialogs.bytes
+    case .rooms: rooms.bytes
+    case .memberships: rooms.membershipBytes
+    case .nicks: rooms.nickBytes
+    case .nodePeople: nodePeople.bytes
+    }
+  }
+
+  private mutating func empty(_ cache: Cache) {
+    switch cache {
+    case .users: users.removeAll()
+    case .blocks: blocks.removeAll()
+    case .rosterSizes: rosterSizes.removeAll()
+    case .requestBytes: requestBytes.removeAll()
+    case .preferences: preferences.removeAll()
+    case .dialogs: dialogs.removeAll()
+    case .rooms: rooms.forgetRooms()
+    case .memberships: rooms.forgetMemberships()
+    case .nicks: rooms.forgetLooks()
+    case .nodePeople: nodePeople.forget()
+    }
+  }
+
+  /// The bytes of all caches, about.
+  private var cachedBytes: Int { Cache.allCases.reduce(0) { $0 + bytes(of: $1) } }
+
+  /// The bytes that may be remembered beside those that are.
+  var freeCacheBytes: Int { cacheBytesMax - cachedBytes }
+
+  /// Empties the largest cache as long as it or all of them together have more bytes than they may. Called between batches: a batch
+  /// exceeds the bound by what it reads.
+  mutating func boundCaches() {
+    while let largest = Cache.allCases.max(by: { bytes(of: $0) < bytes(of: $1) }),
+      bytes(of: largest) > Limits.oneCacheBytesMax || cachedBytes > cacheBytesMax
+    {
+      empty(largest)
+    }
+  }
+}
