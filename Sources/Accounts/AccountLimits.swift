@@ -198,6 +198,11 @@ public enum AccountLimits {
   /// Bytes of the object in a record; a longer one is cut.
   public static let auditObjectBytesMax = 512
 
+  /// Bytes of the cache of valid access tokens: some 100,000, or fewer where names are long. At the bound it is emptied, and the store is
+  /// asked again. One takes so many bytes beside the address and the device: its hash, and its place among its user's.
+  static let cachedTokensBytesMax = 48 << 20
+  static let cachedTokenBytes = 160
+
   // Retention.
   /// The time after a start in which no account is deleted as unused.
   static let idleAccountsAfterStart: Duration = .seconds(86_400)

@@ -337,6 +337,11 @@ public enum Limits {
   public static let occupantsMax = 10_000
   /// Rooms that one session occupies at a time; the next is refused.
   public static let roomsPerSessionMax = 1_000
+  /// Bytes of a presence that may be shown in a room in any case: clients' have 300 to 800.
+  public static let roomPresenceBytes = 1_024
+  /// Bytes of all presences that the sessions of one user show in rooms, which stay in memory as long as the sessions are there: those of
+  /// five sessions in a thousand rooms. Beyond it a presence with more than `roomPresenceBytes` is refused with `presences-too-long`.
+  public static let roomPresencesBytesMax = 4 << 20
   /// Entrances of one user, and changes of nick, in one large room (`fanOutMin`): everybody there gets them. Entrances with
   /// the list of as many members (XEP-0463) count in a room of any size. All sessions of a user enter twice at once, and a
   /// client that loses its connection enters again some seconds later. The next is refused with `entrances-too-fast`.
@@ -509,7 +514,7 @@ public enum Limits {
   public static let confirmEvery = 64
 
   // Caches.
-  /// Users of whom something small is remembered, such as a token or a bucket: some 10 MB. At the bound a cache is emptied.
+  /// Users of whom something small is remembered, such as a bucket: some 10 MB. At the bound a cache is emptied, or swept.
   public static let cachedUsersMax = 100_000
   /// Bytes, about, of all that the committer remembers of the store: users, blocks, sizes of rosters, preferences, dialogs, rooms with
   /// their members and banned addresses, nicks, people of nodes. That is a hundred thousand users who are active at the same time, each

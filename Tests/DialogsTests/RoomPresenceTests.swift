@@ -322,4 +322,38 @@ import Testing
     try await stage.act(asking, by: all[1])
     #expect(all[0].effects().count == 1)
   }
+
+  /// Presences in rooms stay in memory: somebody who shows long ones in many rooms reaches a bound.
+  @Test func longPresencesInRoomsHaveABound() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let verona = try await stage.room("verona", by: romeo, .open)
+    let mantua = try await stage.room("mantua", by: romeo, .open)
+    let session = RecordingSession(juliet)
+    func presence(_ bytes: Int) -> Presence {
+      Presence(
+        from: juliet, resource: "r", availability: .online, extras: [UInt8](repeating: 32, count: bytes),
+        time: stage.clock.now)
+    }
+    func entering(_ room: RoomName, _ bytes: Int) -> RoomIntent {
+      .enter(
+        .address(room.address),
+        Entering(session: session, nick: "juliet", password: nil, presence: presence(bytes), isJoin: true))
+    }
+    let (half, most) = (Limits.roomPresencesBytesMax / 2, Limits.roomPresencesBytesMax)
+    try await stage.act(entering(verona, most), by: session)
+    await #expect(throws: Problem.presencesTooLong) { try await stage.act(entering(mantua, half), by: session) }
+    // An ordinary one is never too long.
+    try await stage.act(entering(mantua, Limits.roomPresenceBytes), by: session)
+    await #expect(throws: Problem.presencesTooLong) {
+      try await stage.act(.show(.address(mantua.address), presence(half)), by: session)
+    }
+    // A batch that fails leaves what there was.
+    try await stage.failing(.show(.address(verona.address), presence(1)), by: session)
+    await #expect(throws: Problem.presencesTooLong) {
+      try await stage.act(.show(.address(mantua.address), presence(half)), by: session)
+    }
+    try await stage.act(.exit(.address(verona.address), nil), by: session)
+    try await stage.act(.show(.address(mantua.address), presence(half)), by: session)
+  }
 }

@@ -2,14 +2,16 @@ import Basics
 import Dialogs
 import Synchronization
 
-/// The cache of valid access tokens, which ends with their login; at most `Limits.cachedUsersMax`, then emptied.
+/// The cache of valid access tokens, which ends with their login; at most `AccountLimits.cachedTokensBytesMax`, then emptied.
 final class TokenCache: Sendable {
   private struct Known {
     let caller: Accounts.Caller
     let until: Timestamp
   }
   private struct State {
-    var callers: [[UInt8]: Known] = [:]
+    var callers = ByteCache<[UInt8], Known> { _, known in
+      AccountLimits.cachedTokenBytes + known.caller.user.heldBytes + known.caller.device.heldBytes
+    }
     var tokens: [UserID: [[UInt8]]] = [:]
     var endings: UInt64 = 0
   }
@@ -32,10 +34,12 @@ final class TokenCache: Sendable {
   func remember(_ hash: [UInt8], _ caller: Accounts.Caller, until: Timestamp, since endings: UInt64) {
     state.withLock { state in
       guard state.endings == endings else { return }
-      if state.callers.count >= Limits.cachedUsersMax { (state.callers, state.tokens) = ([:], [:]) }
-      if state.callers.updateValue(Known(caller: caller, until: until), forKey: hash) == nil {
-        state.tokens[caller.user.id, default: []].append(hash)
+      if state.callers.bytes >= AccountLimits.cachedTokensBytesMax {
+        state.callers.removeAll()
+        state.tokens = [:]
       }
+      if state.callers[hash] == nil { state.tokens[caller.user.id, default: []].append(hash) }
+      state.callers[hash] = Known(caller: caller, until: until)
     }
   }
 

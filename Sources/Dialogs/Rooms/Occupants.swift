@@ -36,6 +36,8 @@ struct Occupants: Equatable {
     var sessions: [OccupantSession] { didSet { presenceCache = PresenceCache() } }
     /// Whether the other occupants have been sent this occupant's presence.
     var isShown: Bool
+    /// The bytes of the presences of all its sessions.
+    var presenceBytes: Int { sessions.reduce(0) { $0 + $1.presence.byteCount } }
     /// The sessions that receive presences and private messages.
     var listeners: [any LiveSession] { sessions.filter { !$0.isApp }.map(\.session) }
     /// The cache of its current presence, encoded once for all who enter.
@@ -60,10 +62,11 @@ struct Occupants: Equatable {
     var presence: OccupantPresence?
   }
 
-  /// The previous value at a key; `nil` if there was none.
+  /// The previous and the new value at a key; `nil` for none.
   struct Change {
     let key: String
     let was: Occupant?
+    let now: Occupant?
   }
 
   /// The occupants by the comparison key of their nick (RFC 8266 2.4).
@@ -96,7 +99,7 @@ struct Occupants: Equatable {
   /// Replaces an occupant; every change goes through this function.
   private mutating func put(_ occupant: Occupant?, at key: String) {
     let was = byKey[key]
-    changes.append(Change(key: key, was: was))
+    changes.append(Change(key: key, was: was, now: occupant))
     byKey[key] = occupant
     if let was {
       for occupantSession in was.sessions { keys[occupantSession.session.id] = nil }

@@ -100,6 +100,8 @@ struct RoomCache {
   private var dirty: [State] = []
 
   private var present: [DialogID: Occupants] = [:]
+  /// The bytes of the presences that each user shows in rooms, also in those that are being set up.
+  private var presenceBytes: [UserID: Int] = [:]
   private var roomsBySession: [SessionID: Set<DialogID>] = [:]
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
@@ -364,9 +366,26 @@ struct RoomCache {
     var occupants = present.removeValue(forKey: room) ?? Occupants()
     let wasEmpty = occupants.isEmpty
     let result = change(&occupants)
-    for change in occupants.takeChanges() { formerly.append((room, change)) }
+    for change in occupants.takeChanges() {
+      countPresences(of: change.was, -1)
+      countPresences(of: change.now, 1)
+      formerly.append((room, change))
+    }
     if !occupants.isEmpty { present[room] = occupants } else if !wasEmpty { left.append(room) }
     return result
+  }
+
+  /// Returns the bytes of the presences that a user shows in rooms.
+  func presenceBytes(of user: UserID) -> Int { presenceBytes[user] ?? 0 }
+
+  private mutating func countPresences(of occupant: Occupants.Occupant?, _ sign: Int) {
+    if let occupant { countPresences(sign * occupant.presenceBytes, of: occupant.party.id) }
+  }
+
+  private mutating func countPresences(_ bytes: Int, of user: UserID) {
+    if bytes == 0 { return }
+    let sum = presenceBytes(of: user) + bytes
+    presenceBytes[user] = sum == 0 ? nil : sum
   }
 
   /// Notes a room that has become temporary, maybe without occupants.
@@ -465,12 +484,17 @@ struct RoomCache {
   func leases(of user: UserID) -> Set<BareJID> { leased[user] ?? [] }
 
   private mutating func put(_ lease: Lease?, at address: BareJID) {
-    if let before = leases[address]?.party.id {
-      leased[before]?.remove(address)
-      if leased[before]?.isEmpty == true { leased[before] = nil }
+    if let before = leases[address] {
+      let user = before.party.id
+      leased[user]?.remove(address)
+      if leased[user]?.isEmpty == true { leased[user] = nil }
+      countPresences(-before.presence.byteCount, of: user)
     }
     leases[address] = lease
-    if let lease { leased[lease.party.id, default: []].insert(address) }
+    if let lease {
+      leased[lease.party.id, default: []].insert(address)
+      countPresences(lease.presence.byteCount, of: lease.party.id)
+    }
   }
 
   // MARK: Slow rooms
@@ -510,6 +534,8 @@ struct RoomCache {
     for (room, change) in formerly.reversed() {
       var occupants = present.removeValue(forKey: room) ?? Occupants()
       occupants.undo(change)
+      countPresences(of: change.now, -1)
+      countPresences(of: change.was, 1)
       if !occupants.isEmpty { present[room] = occupants }
     }
     for (session, rooms) in formerRooms { roomsBySession[session] = rooms.isEmpty ? nil : rooms }

@@ -22,6 +22,7 @@ extension Judge {
     let author = post.author
     let session = entering.session.id
     if entering.session.party.isProvisional { throw Problem.notIntroduced }
+    try checkLength(entering.presence, of: author)
     guard let state = try lookUp(reference, for: author) else {
       if try unlocks(reference, for: post, entering) { return try enter(post, reference, entering) }
       return try lease(post, reference, entering)
@@ -80,6 +81,14 @@ extension Judge {
     if comesBack { try comeAll(author, to: state.room.id) }
     let list = try memberList(entering.list, for: member, in: state)
     settle(post, enteredRoom(state.room, others: others, own: own, member: member, list: list))
+  }
+
+  /// Refuses a long presence of a user whose presences in rooms have many bytes. They stay in memory as long as they are shown.
+  private func checkLength(_ presence: Presence, of user: Party) throws(Problem) {
+    let bytes = presence.byteCount
+    if bytes > Limits.roomPresenceBytes, rooms.presenceBytes(of: user.id) + bytes > Limits.roomPresencesBytesMax {
+      throw Problem.presencesTooLong
+    }
   }
 
   /// Counts an entrance into a large room, or a change of nick there, which is delivered to everybody in it, and an entrance
@@ -410,6 +419,7 @@ extension Judge {
     _ post: Post, _ reference: RoomReference, _ presence: Presence
   ) throws {
     let state = try find(reference, for: post.author)
+    try checkLength(presence, of: post.author)
     guard let session = session(of: post),
       let occupant = rooms.occupy(state.room.id, { $0.show(presence, by: session) })
     else { throw Problem.notOccupant }

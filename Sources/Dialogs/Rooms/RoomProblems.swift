@@ -44,6 +44,9 @@ extension Problem {
   public static let noWhispers = Problem(.forbidden, "no-whispers", "This room allows no private messages.")
   public static let roomCannotRegister = Problem(
     .forbidden, "room-members-only", "Members of this room are made by its admins.")
+  public static let presencesTooLong = Problem(
+    .tooLarge, "presences-too-long",
+    "Your presences in rooms have at most \(Limits.roomPresencesBytesMax) bytes together. Show a shorter one here.")
   public static let noRoomsLeft = Problem(
     .overloaded, "too-many-rooms", "No further room can be entered or made. Leave one first.")
 
