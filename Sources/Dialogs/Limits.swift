@@ -533,7 +533,7 @@ public enum Limits {
   /// Bytes of one of them beside its texts, about.
   static let keptContactBytes = 256
   /// Bytes of a text in memory beside itself; of a room beside its people and texts; of a pattern of a block list beside its address;
-  /// and of a nick in an index of nicks that look alike (decision 0048). All are measured roughly.
+  /// and of a nick in an index of nicks that look alike (decision 0048). All are estimates.
   static let textHeaderBytes = 32
   static let cachedRoomBytes = 1_536
   static let cachedBlockBytes = 128
