@@ -112,14 +112,14 @@ public enum Limits {
   /// Rows of the store that a post reads or writes beside those of an ordinary one, such as the people of a node, for which its author
   /// is charged as for one stanza: they take some 40 us of the committer, about as long as a stanza does.
   static let rowsPerStanza = 20
-  /// The time of the committer's thread for which the author of a post is charged as for one stanza (`JudgingTime`). A build that is not
-  /// optimised takes some twenty times as long.
+  /// The time of the committer's thread for which the author of a post is charged as for one stanza (`JudgingTime`), and that of a thread
+  /// that reads for which the asker is (`Parley.readOwner`). A build that is not optimised takes some twenty times as long.
   #if DEBUG
     static let stanzaTime: Duration = .microseconds(800)
   #else
     static let stanzaTime: Duration = .microseconds(40)
   #endif
-  /// The time from which on a post is charged for it: ordinary ones, which take less, count as one stanza whatever the machine.
+  /// The time from which on a post or a read is charged for it: ordinary ones, which take less, count as one stanza whatever the machine.
   static let chargedTimeLeast = stanzaTime * 25
   /// The time of one account's posts in a transaction (`TimeShares`), that of a share of ordinary ones (`batchShare`): five milliseconds.
   /// The posts behind the one that reaches it wait for the next transaction, behind those that others have posted meanwhile.
@@ -127,8 +127,8 @@ public enum Limits {
   /// The time from which on a post counts for it: ordinary ones take less, and all of a share that do not count take ten milliseconds at
   /// most.
   static let sharedTimeLeast = stanzaTime * 2
-  /// The most stanzas for which one post is charged, two seconds' of a user: an act of a person that others have made dear, such as a
-  /// change of a node with thousands of subscribers, is delayed by no more.
+  /// The most stanzas for which one post or read is charged, two seconds' of a user: an act of a person that others have made dear, such
+  /// as a change of a node with thousands of subscribers, is delayed by no more.
   static let chargedStanzasMax = 400
   /// The same of a piece of a request to a room that is done in pieces: together they are charged as one post.
   static let chargedPieceMax = chargedStanzasMax * memberChangesAtOnce / memberChangesMax

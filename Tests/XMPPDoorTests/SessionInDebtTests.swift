@@ -1,6 +1,9 @@
 import Accounts
+import Addresses
+import Basics
 import Dialogs
 import DialogsFixtures
+import NIOCore
 import ServerMetrics
 import Testing
 
@@ -47,6 +50,41 @@ import Testing
     #expect(pauses(network) == 2)
     try await client.close()
     await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// A read for what a client asks for is charged if it takes long, and one of what others have sent is not.
+  @Test func longReadsForAClientAreCharged() async throws {
+    let thread = Locked(Duration.zero)
+    let clocks = JudgingClocks(
+      wall: { .zero },
+      thread: {
+        thread.withLock { time in
+          time += .seconds(1)
+          return time
+        }
+      })
+    let network = try ServerNetwork(judging: clocks)
+    let place = try await network.place()
+    let juliet = try await network.stage.user("juliet")
+    let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))
+    let (door, loopContext, now) = (network.door, place.loopContext, network.stage.clock.now)
+    let budget = network.stage.parley.sending.budget(of: juliet, from: nil, now: now)
+    // What may come at once.
+    budget.owe(stanzas: 1_000, now: now)
+    let session = try await place.loop.submit {
+      let session = XMPPSession(door: door, loopContext: loopContext.value, party: juliet, jid: jid)
+      return NIOLoopBound(session, eventLoop: place.loop)
+    }.get()
+    for isAsked in [false, true] {
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        place.loop.execute {
+          session.value.fetch(isAsked: isAsked, { _ in true }) { (_: Result<Bool, Problem>) in continuation.resume() }
+        }
+      }
+      #expect((budget.charge(stanzas: 0, bytes: 0, now: now) != nil) == isAsked)
+    }
+    try await place.loop.submit { session.value.end() }.get()
     try await network.end()
   }
 

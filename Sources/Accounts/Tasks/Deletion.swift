@@ -63,9 +63,13 @@ extension Accounts {
 
   /// Completes a task without waiting. `resumeAccountTasks` tries a failed one again.
   public func finishInBackground(_ task: AccountTask) {
-    Task {
-      do throws(Problem) { try await finish(task) } catch {
-        parley.logger.error("a task of an account failed", metadata: ["task": "\(task.id)", "reason": "\(error.text)"])
+    // The request in which it begins is charged for its own reads alone.
+    ReadOwner.$current.withValue(.user(task.user)) {
+      Task {
+        do throws(Problem) { try await finish(task) } catch {
+          parley.logger.error(
+            "a task of an account failed", metadata: ["task": "\(task.id)", "reason": "\(error.text)"])
+        }
       }
     }
   }

@@ -86,7 +86,7 @@ extension AppDoor {
       realm: caller.map { realm($0.user.realm) } ?? realm(host: request.head.authority), address: address,
       host: request.head.authority, isSecure: peer.isSecure, readPlace: place,
       isHeld: { Self.isHeld($0, in: held) }, whenClientLeaves: { context.whenClientLeaves($0) })
-    let owner = caller.map { ReadOwner.user($0.user.id) } ?? .network(address)
+    let owner = caller.map { parley.readOwner($0.user, from: address) } ?? .network(address)
     switch try await ReadOwner.$current.withValue(owner, operation: { try await operation.perform(input, call) }) {
     case .done: return OperationRunner.response(204, nil)
     case .json(let status, let bytes, let tag):

@@ -17,7 +17,7 @@ final class OpenSession {
   let handle: AppSessionHandle
   let caller: Accounts.Caller
   let rendering: Rendering
-  /// The owner of the session's reads of the store.
+  /// The owner of the session's reads of the store: of events, which others cause, and of single rows for commands. Nobody is charged.
   var readOwner: ReadOwner { .user(caller.user.id) }
   var follower: FeedFollower
   /// The last durable cursor sent to the client.

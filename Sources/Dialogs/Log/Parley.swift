@@ -392,16 +392,27 @@ public final class Parley: Sendable {
 
   // MARK: Reading
 
-  /// Reads on one of the reading threads, in the turn of the task's owner (`ReadOwner`).
+  /// Returns the owner of the reads for what somebody asks for. A read that takes long is charged as the posts of the same author are
+  /// (`JudgingTime`): to the user, or to the domain or component whose user it is.
+  ///
+  /// - Parameter peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
+  public func readOwner(_ asker: Party, from peer: String?) -> ReadOwner {
+    .user(asker.id, chargedTo: sending.budget(ofAuthor: asker, from: peer, in: realmTable, now: clock.now))
+  }
+
+  /// Reads on one of the reading threads, in the owner's turn.
+  ///
+  /// - Parameter owner: whose turn it is; `nil` for the task's owner.
   public func read<Value: Sendable>(
-    as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value
+    as kind: ReadKind = .other, for owner: ReadOwner? = nil,
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value
   ) async throws(Problem) -> Value {
     let asked = ContinuousClock.now
     let context = traces == nil ? nil : ServiceContext.current
-    let owner = ReadOwner.current
+    let owner = owner ?? ReadOwner.current
     let result: Result<Value, Problem> = await withCheckedContinuation { continuation in
       readers.run(for: owner) { [self] in
-        continuation.resume(returning: reading(body, kind, since: asked, in: context))
+        continuation.resume(returning: reading(body, kind, for: owner, since: asked, in: context))
       }
     }
     return try result.get()
@@ -417,19 +428,26 @@ public final class Parley: Sendable {
   ) {
     let asked = ContinuousClock.now
     let context = traces == nil ? nil : ServiceContext.current
-    readers.run(for: owner ?? ReadOwner.current) { [self] in
-      let result = reading(body, kind, since: asked, in: context)
+    let owner = owner ?? ReadOwner.current
+    readers.run(for: owner) { [self] in
+      let result = reading(body, kind, for: owner, since: asked, in: context)
       guard let context else { return lane.run { then(result) } }
       lane.run { ServiceContext.$current.withValue(context) { then(result) } }
     }
   }
 
   private func reading<Value>(
-    _ body: (any StoreReader) throws -> Value, _ kind: ReadKind, since asked: ContinuousClock.Instant,
-    in context: ServiceContext?
+    _ body: (any StoreReader) throws -> Value, _ kind: ReadKind, for owner: ReadOwner?,
+    since asked: ContinuousClock.Instant, in context: ServiceContext?
   ) -> Result<Value, Problem> {
     let span = context.flatMap { traces?.start("read \(kind)", .internal, in: $0) }
+    // Two system calls of some 200 ns beside a read of ten microseconds or more; messages need no read.
+    let began = owner?.budget == nil ? nil : options.judgingClocks.thread()
     defer {
+      if let began, let budget = owner?.budget {
+        let stanzas = JudgingTime.stanzas(taking: options.judgingClocks.thread() - began)
+        if stanzas > 0 { budget.owe(stanzas: stanzas, now: clock.now) }
+      }
       span?.end()
       metrics.readSeconds.observe(since: asked, kind)
     }

@@ -39,11 +39,17 @@ struct JudgingTime: Sendable {
     let taken = min(elapsed, thread - read.thread - before)
     read = (now, thread)
     total += max(.zero, taken)
-    return taken < Limits.chargedTimeLeast ? 0 : min(Int(taken / Limits.stanzaTime), Limits.chargedStanzasMax)
+    return Self.stanzas(taking: taken)
+  }
+
+  /// Returns the stanzas that take as long as something that has taken so much of a thread, at most `Limits.chargedStanzasMax`; 0 if it
+  /// has taken less than `Limits.chargedTimeLeast`.
+  static func stanzas(taking time: Duration) -> Int {
+    time < Limits.chargedTimeLeast ? 0 : min(Int(time / Limits.stanzaTime), Limits.chargedStanzasMax)
   }
 }
 
-/// The clocks of a `JudgingTime`.
+/// The clocks of a `JudgingTime`, and of reads that are charged.
 package struct JudgingClocks: Sendable {
   /// The wall clock, which never goes back.
   let wall: @Sendable () -> Duration

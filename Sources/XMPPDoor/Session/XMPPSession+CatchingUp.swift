@@ -35,10 +35,13 @@ extension XMPPSession {
     guard let untold, !isReadingUnarchived, !lags, successor == nil, (presence?.priority ?? -1) >= 0 else { return }
     isReadingUnarchived = true
     let positions = untold.positions
-    fetch({ [party] in
-      try $0.unarchived(
-        of: .own(party), at: positions, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax)
-    }) { [self] (result: Result<[Entry], Problem>) in
+    fetch(
+      isAsked: false,
+      { [party] in
+        try $0.unarchived(
+          of: .own(party), at: positions, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax)
+      }
+    ) { [self] (result: Result<[Entry], Problem>) in
       isReadingUnarchived = false
       guard case .success(let entries) = result else { return unreadable() }
       if isUnread || successor != nil { return }
@@ -89,20 +92,23 @@ extension XMPPSession {
     let log = LogAccess.own(party, rooms: rooms.followed)
     switch read {
     case .log(let after):
-      fetch({ try $0.page(of: log, after: after, limit: Limits.feedPageMax, all: true) }) {
+      fetch(isAsked: false, { try $0.page(of: log, after: after, limit: Limits.feedPageMax, all: true) }) {
         [self] result in
         guard case .success(let page) = result else { return unreadable() }
         if isUnread || successor != nil { return cursor.interrupt() }
         tell(page, of: log.rooms)
       }
     case .replay(let after, let place):
-      fetch({ reader in
-        let messages = try reader.replay(
-          of: log, after: after, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax)
-        if messages.isFull(Limits.replayMax) { return OfflinePage(messages: messages, log: nil) }
-        let page = try reader.page(of: log, after: place, limit: Limits.feedPageMax, all: true)
-        return OfflinePage(messages: messages, log: (page, try reader.head().position))
-      }) { [self] (result: Result<OfflinePage, Problem>) in
+      fetch(
+        isAsked: false,
+        { reader in
+          let messages = try reader.replay(
+            of: log, after: after, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax)
+          if messages.isFull(Limits.replayMax) { return OfflinePage(messages: messages, log: nil) }
+          let page = try reader.page(of: log, after: place, limit: Limits.feedPageMax, all: true)
+          return OfflinePage(messages: messages, log: (page, try reader.head().position))
+        }
+      ) { [self] (result: Result<OfflinePage, Problem>) in
         guard case .success(let page) = result else { return unreadable() }
         // Offline messages may exceed what may wait for a client at all.
         if isUnread || successor != nil { return cursor.interrupt() }

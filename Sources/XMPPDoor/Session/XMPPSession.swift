@@ -83,6 +83,10 @@ final class XMPPSession {
   /// The user's budget, which the user's other sessions share.
   private(set) lazy var sending = parley.sending.budget(
     of: party, from: handle.peer, now: parley.clock.now)
+  /// The owner of the reads for what the client asks for. A component that asks in a user's name has the user's turn, and the user is not
+  /// charged.
+  private lazy var asking: ReadOwner =
+    impersonated?.behalf == nil ? parley.readOwner(party, from: handle.peer) : .user(party.id)
   /// The requests of others that the client was sent and has not answered.
   private var unanswered = 0
   /// The acknowledgements and requests for them that the client is not charged for.
@@ -392,13 +396,17 @@ final class XMPPSession {
     if posts.isWaitingFull { outlet?.pause(.posts) }
   }
 
+  /// Reads from the store behind all posts so far.
+  ///
+  /// - Parameter isAsked: Whether the client has asked for it, so that its user is charged if the read takes long.
   func fetch<Value: Sendable>(
-    as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
+    as kind: ReadKind = .other, isAsked: Bool = true, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
     then: @escaping (Result<Value, Problem>) -> Void
   ) {
+    let owner = isAsked ? asking : .user(party.id)
     lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
-      parley.fetch(as: kind, for: .user(party.id), on: loopContext.lane, body) { result in
+      parley.fetch(as: kind, for: owner, on: loopContext.lane, body) { result in
         let (session, then) = back.value
         session.lookedUp { then(result) }
       }
@@ -411,7 +419,7 @@ final class XMPPSession {
     lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
       let loop = loopContext.loop
-      let owner = ReadOwner.user(party.id)
+      let owner = asking
       Task {
         let result = await ReadOwner.$current.withValue(owner) { () async -> Result<Value, Problem> in
           do throws(Problem) { return .success(try await body()) } catch { return .failure(error) }

@@ -54,9 +54,10 @@ final class ServerNetwork: ServerDialing {
 
   init(
     memory: SessionMemory = SessionMemory(), beforeSend: BeforeSendOptions? = nil,
+    judging: JudgingClocks = JudgingClocks(wall: { .zero }, thread: { .zero }),
     logger: Logger = Logger(label: "federation") { _ in SwiftLogNoOpLogHandler() }
   ) throws {
-    stage = try Stage(beforeSend: beforeSend, memory: memory)
+    stage = try Stage(beforeSend: beforeSend, memory: memory, judging: judging)
     door = DoorContext(
       accounts: stage.accounts, options: DoorContext.Options(domains: ["localhost"], version: "1"), logger: logger)
   }
