@@ -13,6 +13,9 @@ public enum PushLimits {
   /// The wait before a failed publication is tried again, doubled each time up to the second.
   static let retry: Duration = .seconds(5)
   static let retryMax: Duration = .seconds(21_600)
+  /// Items of a roster, with removed ones, among which a publication counts the requests that wait for an answer: the newest, as a roster
+  /// has 10,000 items, which would take some 20 ms for each publication. Requests behind them are not in the number.
+  static let requestLooksMax = 1_000
   /// Dialogs and calls in one publication to a device, the newest; the badge counts the others too.
   public static let noticesMax = 10
   /// The bytes of a text and of a name in a notice; the rest is cut off: a notification shows some four lines.

@@ -279,7 +279,7 @@ public actor Pusher {
 
   private func read(_ user: UserID) async -> Result<PendingPush?, Problem> {
     do throws(Problem) {
-      return .success(try await parley.read { try Self.owed(to: user, $0) })
+      return .success(try await parley.read(for: .user(user)) { try Self.owed(to: user, $0) })
     } catch {
       return .failure(error)
     }
@@ -312,7 +312,8 @@ public actor Pusher {
     let hasDevices = registrations.contains { $0.target.device != nil }
     return PendingPush(
       user: Party(id: found.id, realm: found.realm, address: found.address), registrations: registrations, rows: rows,
-      end: end, requests: rows.isEmpty ? 0 : try reader.contacts(of: user).count { $0.subscription.pendingIn },
+      end: end,
+      requests: rows.isEmpty ? 0 : try reader.requestCount(of: user, amongNewest: PushLimits.requestLooksMax),
       unread: rows.isEmpty || !hasDevices ? 0 : try reader.unread(of: user),
       names: hasDevices ? try names(in: rows.map(\.entry), reader) : Names())
   }

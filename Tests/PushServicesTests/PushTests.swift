@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import DialogsFixtures
+import Dispatch
 import StoreConformance
 import Synchronization
 import Testing
@@ -412,6 +413,37 @@ extension PushRegistration {
     let running = Task { await pusher.run() }
     var got = service.got.makeAsyncIterator()
     #expect(await got.next() == "a 3 three taken")
+    running.cancel()
+    await running.value
+  }
+
+  /// What is read for a user's pushes takes turns with the user's other reads, and leaves a thread to others.
+  @Test func whatIsReadForAPushHasTheUsersPlace() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    for (name, user) in [("juliet", juliet), ("nurse", nurse)] {
+      try await stage.parley.post(enable(name), by: user)
+      _ = try await stage.say("one", from: romeo, to: user)
+    }
+    let (begun, isBegun) = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    let held = Task {
+      try await stage.parley.read(for: .user(juliet.id)) { _ in
+        isBegun.yield()
+        gate.wait()
+      }
+    }
+    for await _ in begun { break }
+    let service = Service([.taken])
+    let pusher = Pusher(parley: stage.parley, route: service, pause: { _ in })
+    let running = Task { await pusher.run() }
+    var got = service.got.makeAsyncIterator()
+    #expect(await got.next() == "nurse 1 one taken")
+    gate.signal()
+    #expect(await got.next() == "juliet 1 one taken")
+    try await held.value
     running.cancel()
     await running.value
   }

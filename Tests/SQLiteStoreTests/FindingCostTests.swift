@@ -23,6 +23,13 @@ import Testing
     #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(plan)")
   }
 
+  /// The requests to a user are counted among the newest items, of which no more are read.
+  @Test func requestsAreCountedInTheOrderOfTheirVersions() throws {
+    let plan = try plan(.requestCount)
+    #expect(plan.contains { $0.hasSuffix("contacts_version (owner=?)") }, "\(plan)")
+    #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+  }
+
   /// The rooms that two users are in are found by one look at the list of each of the first one's rooms.
   @Test func sharedRoomsAreOnePassOverTheUsersRows() throws {
     let plan = try plan(.membershipsListing)

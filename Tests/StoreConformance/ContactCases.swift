@@ -97,6 +97,25 @@ extension StoreConformance {
       try equal(try scene.read { try changes($0, after: 0, scene) }, ["nurse removed 7"])
       try equal(try scene.read { try $0.removedContactCount(of: scene.romeo.id) }, 1)
     },
+    Case(name: "requests that wait for an answer are counted among the newest items") { scene in
+      func counts() throws -> [Int] {
+        try scene.read { reader in
+          try [1, 2].map { try reader.requestCount(of: scene.romeo.id, amongNewest: $0) }
+        }
+      }
+      let request = contact(scene, scene.nurse, .nonePendingIn, 5)
+      try scene.write {
+        try $0.put(contact(scene, scene.juliet, .nonePendingIn, 4))
+        try $0.put(request)
+      }
+      try equal(try counts(), [1, 2])
+      try scene.write { try $0.remove(request, version: Position(6)) }
+      try equal(try counts(), [0, 1])
+      try scene.write { try $0.put(contact(scene, scene.nurse, .toPendingIn, 7)) }
+      try equal(try counts(), [1, 2])
+      try scene.write { try $0.put(contact(scene, scene.nurse, .both, 8)) }
+      try equal(try counts(), [0, 1])
+    },
     Case(name: "a block list is kept by the ranks of its rows") { scene in
       let patterns = try ["b@x.example/r \u{e9}", "a@x.example", "x.example", "x.example/z"].map {
         BlockPattern(try JID($0))

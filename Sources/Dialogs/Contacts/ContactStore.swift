@@ -13,6 +13,10 @@ public protocol ContactReader {
   func ownRosterVersion(of owner: UserID) throws -> Position
   /// Returns how many removed items are stored.
   func removedContactCount(of owner: UserID) throws -> Int
+  /// Returns how many of the user's newest items, removed ones included, are requests that wait for an answer.
+  ///
+  /// - Parameter looksMax: The number of items that are looked at, by version descending.
+  func requestCount(of owner: UserID, amongNewest looksMax: Int) throws -> Int
   /// Returns the rows of a block list by rank.
   func rankedBlocks(of owner: UserID) throws -> [RankedBlock]
 }

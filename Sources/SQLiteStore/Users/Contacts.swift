@@ -33,6 +33,10 @@ extension Reader {
     try connection(.removedContactCount, owner).first { Int($0.int(0)) } ?? 0
   }
 
+  func requestCount(of owner: UserID, amongNewest looksMax: Int) throws -> Int {
+    try connection(.requestCount, owner, looksMax, Subscription.nonePendingIn.rawValue).first { Int($0.int(0)) } ?? 0
+  }
+
   private static func contact(_ row: Prepared) throws -> Contact {
     guard let subscription = Subscription(rawValue: UInt8(clamping: row.int(5))) else {
       throw StoreFailure.corrupt("a roster item of user \(row.int(0)) is in an unknown state")
@@ -101,6 +105,11 @@ extension Query {
     "SELECT \(columns) FROM contacts WHERE owner = ?1 AND version > ?2 ORDER BY version LIMIT ?3")
   fileprivate static let removedContactCount = Query(
     "SELECT count(*) FROM contacts WHERE owner = ?1 AND removed = 1")
+  static let requestCount = Query(
+    """
+    SELECT count(*) FROM (SELECT subscription, removed FROM contacts WHERE owner = ?1 ORDER BY version DESC LIMIT ?2)
+    WHERE removed = 0 AND subscription & ?3
+    """)
   fileprivate static let removedVersion = Query(
     "SELECT version FROM contacts WHERE owner = ?1 AND removed = 1 ORDER BY version LIMIT 1 OFFSET ?2")
   fileprivate static let deleteRemoved = Query(
