@@ -112,8 +112,8 @@ public enum Limits {
   /// Rows of the store that a post reads or writes beside those of an ordinary one, such as the people of a node, for which its author
   /// is charged as for one stanza: they take some 40 us of the committer, about as long as a stanza does.
   static let rowsPerStanza = 20
-  /// The time of the committer's thread for which the author of a post is charged as for one stanza (`JudgingTime`), and that of a thread
-  /// that reads for which the asker is (`Parley.readOwner`). A build that is not optimised takes some twenty times as long.
+  /// The time of the committer's thread for which the author of a post is charged as for one stanza (`JudgingTime`). A build that is not
+  /// optimised takes some twenty times as long.
   #if DEBUG
     static let stanzaTime: Duration = .microseconds(800)
   #else
@@ -121,6 +121,10 @@ public enum Limits {
   #endif
   /// The time from which on a post or a read is charged for it: ordinary ones, which take less, count as one stanza whatever the machine.
   static let chargedTimeLeast = stanzaTime * 25
+  /// The time of a thread that reads for which the asker is charged as for one stanza (`Parley.readOwner`): longer than that of the only
+  /// thread that commits, as several read. A user has 160 ms at once, in which an app that starts lists thousands of dialogs, or 500 on a
+  /// machine a third as fast, and then 32 ms a second.
+  static let readStanzaTime = stanzaTime * 4
   /// The time of one account's posts in a transaction (`TimeShares`), that of a share of ordinary ones (`batchShare`): five milliseconds.
   /// The posts behind the one that reaches it wait for the next transaction, behind those that others have posted meanwhile.
   static let batchShareTime = stanzaTime * batchShare

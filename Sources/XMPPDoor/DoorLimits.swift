@@ -196,8 +196,8 @@ enum DoorLimits {
   static let archivePageBytesMax = 256 * 1024
   /// The single messages that are read at once of those that a query names: four megabytes at most.
   static let archiveIDsAtOnce = 16
-  /// The stanzas for which the user is charged for a read of an archive that has looked at `Limits.archiveLooksMax` rows: so an
-  /// account has some thirty thousandths of one reader's time in the long run. A message of a page is cheaper and costs nothing.
+  /// The stanzas for which the user is charged for a read of an archive that has looked at `Limits.archiveLooksMax` rows, beside about as
+  /// many for its time (`Parley.readOwner`): so an account has some fifteen thousandths of one reader's time in the long run.
   static let archiveReadStanzas = 50
   /// The reads that look for the oldest or the newest entry of an archive (5), some milliseconds each where nothing is archived.
   /// Beyond them it is reported as empty.

@@ -22,10 +22,10 @@ import Testing
         })
     }
 
-    /// Reads for as long as so many stanzas take. Returns the looks at the clock.
+    /// Reads for the time of so many stanzas. Returns the looks at the clock.
     func read(_ stanzas: Int, for owner: ReadOwner?, _ parley: Parley) async throws -> Int {
       let before = looks.withLock { $0 }
-      try await parley.read(for: owner) { _ in self.passed.withLock { $0 += Limits.stanzaTime * stanzas } }
+      try await parley.read(for: owner) { _ in self.passed.withLock { $0 += Limits.readStanzaTime * stanzas } }
       return looks.withLock { $0 } - before
     }
   }
@@ -40,7 +40,7 @@ import Testing
     budget.owe(stanzas: 1_000, now: now)
     let owner = parley.readOwner(romeo, from: nil)
     // An ordinary read is free, and costs one pair of looks.
-    #expect(try await times.read(24, for: owner, parley) == 2)
+    #expect(try await times.read(6, for: owner, parley) == 2)
     #expect(budget.charge(stanzas: 0, bytes: 0, now: now) == nil)
     try budget.checkStanzas(now: now)
     #expect(try await times.read(25, for: owner, parley) == 2)

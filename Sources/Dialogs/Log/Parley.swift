@@ -392,8 +392,8 @@ public final class Parley: Sendable {
 
   // MARK: Reading
 
-  /// Returns the owner of the reads for what somebody asks for. A read that takes long is charged as the posts of the same author are
-  /// (`JudgingTime`): to the user, or to the domain or component whose user it is.
+  /// Returns the owner of the reads for what somebody asks for. A read that takes long is charged where the posts of the same author
+  /// are (`Limits.readStanzaTime`): to the user, or to the domain or component whose user it is.
   ///
   /// - Parameter peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
   public func readOwner(_ asker: Party, from peer: String?) -> ReadOwner {
@@ -445,7 +445,8 @@ public final class Parley: Sendable {
     let began = owner?.budget == nil ? nil : options.judgingClocks.thread()
     defer {
       if let began, let budget = owner?.budget {
-        let stanzas = JudgingTime.stanzas(taking: options.judgingClocks.thread() - began)
+        let taken = options.judgingClocks.thread() - began
+        let stanzas = JudgingTime.stanzas(taking: taken, each: Limits.readStanzaTime)
         if stanzas > 0 { budget.owe(stanzas: stanzas, now: clock.now) }
       }
       span?.end()

@@ -42,10 +42,12 @@ struct JudgingTime: Sendable {
     return Self.stanzas(taking: taken)
   }
 
-  /// Returns the stanzas that take as long as something that has taken so much of a thread, at most `Limits.chargedStanzasMax`; 0 if it
+  /// Returns the stanzas for which something is charged that has taken so much of a thread, at most `Limits.chargedStanzasMax`; 0 if it
   /// has taken less than `Limits.chargedTimeLeast`.
-  static func stanzas(taking time: Duration) -> Int {
-    time < Limits.chargedTimeLeast ? 0 : min(Int(time / Limits.stanzaTime), Limits.chargedStanzasMax)
+  ///
+  /// - Parameter each: The time that counts as one stanza.
+  static func stanzas(taking time: Duration, each: Duration = Limits.stanzaTime) -> Int {
+    time < Limits.chargedTimeLeast ? 0 : min(Int(time / each), Limits.chargedStanzasMax)
   }
 }
 
