@@ -598,8 +598,14 @@ public enum Limits {
   public static let scheduledPerUserMax = 100
   /// The longest time ahead for a scheduled message: a year. Further: `send-at-out-of-range`.
   public static let scheduleMax: Duration = .seconds(365 * 86_400)
-  /// Due messages that are sent between two reads.
-  public static let dueAtOnce = 100
+  /// Authors whose due messages are sent at once, one message of each: a batch of the committer is full with fewer. The
+  /// messages of further authors are sent when those of one of them are.
+  package static let scheduledAuthorsAtOnce = 64
+  /// Keys of due messages that are read at once: those of all authors at once and of one more, so that they hide nobody.
+  /// They take a reader some two milliseconds.
+  static let dueLookedAtMax = (scheduledAuthorsAtOnce + 1) * scheduledPerUserMax
+  /// Calls that have rung too long and are ended between two reads.
+  static let dueAtOnce = 100
   /// The longest sleep before due rows are read again: the greatest delay after the clock was set.
   public static let scheduleLook: Duration = .seconds(60)
   /// The wait before a failed write is tried again.

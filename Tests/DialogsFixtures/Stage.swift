@@ -378,6 +378,17 @@ package final class Gate: Sendable {
   package func open() { state.withLock { $0.open = true } }
 }
 
+extension ScheduledMessages {
+  /// Sends all that is due. Returns how long nothing more is; `nil` if nothing is scheduled.
+  package func sendDue() async -> Duration? {
+    while true {
+      let (sending, wait) = await beginSending()
+      if sending.isEmpty { return wait }
+      for task in sending { await task.value }
+    }
+  }
+}
+
 extension OutboxRow {
   /// A short text to compare: what is said, or the name of the stanza.
   package var summary: String {

@@ -1,9 +1,9 @@
 import Addresses
 import Basics
-import Dialogs
 import DialogsFixtures
 import StoreConformance
 import Testing
+@testable import Dialogs
 
 /// Tests of drafts and scheduled messages.
 @Suite struct DraftAndScheduledMessageTests {
@@ -34,8 +34,8 @@ import Testing
             key: RepeatKey(rule: .app, id: id, bodyHash: UInt64(text.utf8.count)))), by: author ?? romeo)
     }
 
-    func said() async throws -> [String] {
-      let dialog = dialog
+    func said(in other: DialogID? = nil) async throws -> [String] {
+      let dialog = other ?? dialog
       return try await stage.parley.read { reader in
         try reader.history(of: dialog, after: .zero, before: .end, limit: 9, ascending: true).compactMap {
           guard case .message(let message) = $0.fact else { return nil }
@@ -68,6 +68,51 @@ import Testing
     let repeated = try await cast.schedule("good morrow", id: "s1")
     #expect(repeated.isRepeat && repeated.entry != nil)
     #expect(try await cast.scheduled().isEmpty)
+  }
+
+  /// The messages of many authors are posted together, in each author's order, and nobody's twice at once.
+  @Test func authorsDoNotWaitForOneAnother() async throws {
+    let cast = try await Cast()
+    let parley = cast.stage.parley
+    var dialogs: [DialogID] = []
+    for number in 0...Limits.scheduledAuthorsAtOnce {
+      let author = try await cast.stage.user("author\(number)")
+      let dialog = try #require(try await parley.post(.openDialog(cast.juliet.address), by: author).dialog?.id)
+      dialogs.append(dialog)
+      for (index, text) in ["one", "two", "three"].enumerated() {
+        _ = try await cast.schedule(text, id: text, in: dialog, after: Int64(index + 1), by: author)
+      }
+    }
+    cast.stage.clock.set(cast.now + 1_000)
+    let messages = ScheduledMessages(parley)
+    // Nothing is committed meanwhile: whoever waits for a post would wait here.
+    let gate = Gate()
+    let held = Task { try await parley.work { _ in gate.wait() } }
+    await gate.entered()
+    let first = await messages.beginSending()
+    let again = await messages.beginSending()
+    #expect(first.sending.count == Limits.scheduledAuthorsAtOnce && again.sending.isEmpty)
+    // What fails is looked at again.
+    #expect(first.wait == Limits.scheduleRetry && again.wait == Limits.scheduleRetry)
+    gate.open()
+    try await held.value
+    for task in first.sending { await task.value }
+    let last = await messages.beginSending()
+    #expect(last.sending.count == 1)
+    for task in last.sending { await task.value }
+    #expect(await messages.beginSending().wait == nil)
+    for dialog in dialogs { #expect(try await cast.said(in: dialog) == ["one", "two", "three"]) }
+  }
+
+  /// Those who could not send are behind all others when there are more than are sent at once.
+  @Test func authorsWhoseMessagesCannotBePostedDelayNobody() {
+    let authors = (0...Limits.scheduledAuthorsAtOnce).map { UserID(Int64($0 + 1)) }
+    let due = DueAuthors()
+    let first = due.claim(authors)
+    #expect(first == Array(authors.dropLast()))
+    for author in first { due.release(author, isSent: false) }
+    let second = due.claim(authors)
+    #expect(second.first == authors.last && Array(second.dropFirst()) == Array(authors.dropLast(2)))
   }
 
   @Test func nobodySendsItEarlier() async throws {

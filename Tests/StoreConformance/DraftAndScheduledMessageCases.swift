@@ -58,7 +58,7 @@ extension StoreConformance {
       let failed = scheduled(
         3, by: scene.romeo, in: dialog, due: 10, failure: ScheduledMessage.Failure(code: "no", text: "No."))
       let hers = scheduled(1, by: scene.juliet, in: dialog, due: 70)
-      try equal(try scene.read { try $0.nextDue() }, nil)
+      try equal(try scene.read { try $0.nextDue(after: Timestamp(milliseconds: 0)) }, nil)
       try scene.write { writer in for each in [first, second, failed, hers] { try writer.put(each) } }
       try scene.reopen()
       try scene.read { reader in
@@ -67,9 +67,12 @@ extension StoreConformance {
         try equal(try reader.scheduled(1, of: scene.romeo.id), first)
         try equal(try reader.scheduled(2, of: scene.juliet.id), nil)
         try equal(try reader.scheduledCount(of: scene.romeo.id), 3)
-        try equal(try reader.dueScheduled(at: Timestamp(milliseconds: 70), limit: 9), [second, hers])
-        try equal(try reader.dueScheduled(at: Timestamp(milliseconds: 100), limit: 2), [second, hers])
-        try equal(try reader.nextDue(), Timestamp(milliseconds: 50))
+        let (romeo, juliet) = (scene.romeo.id, scene.juliet.id)
+        try equal(try reader.dueAuthors(at: Timestamp(milliseconds: 70), limit: 9), [romeo, juliet])
+        try equal(try reader.dueAuthors(at: Timestamp(milliseconds: 100), limit: 9), [romeo, juliet, romeo])
+        try equal(try reader.dueAuthors(at: Timestamp(milliseconds: 100), limit: 2), [romeo, juliet])
+        try equal(try reader.nextDue(after: Timestamp(milliseconds: 49)), Timestamp(milliseconds: 50))
+        try equal(try reader.nextDue(after: Timestamp(milliseconds: 50)), Timestamp(milliseconds: 70))
       }
       try scene.write { writer in
         second.due = Timestamp(milliseconds: 200)
@@ -79,7 +82,7 @@ extension StoreConformance {
         try writer.erasePersonalData(scene.juliet.id)
         try equal(try writer.scheduled(of: scene.romeo.id), [failed, second])
         try equal(try writer.scheduled(of: scene.juliet.id), [])
-        try equal(try writer.nextDue(), Timestamp(milliseconds: 200))
+        try equal(try writer.nextDue(after: Timestamp(milliseconds: 0)), Timestamp(milliseconds: 200))
       }
     },
     Case(name: "changes of drafts and scheduled messages are read as they were written") { scene in

@@ -81,6 +81,7 @@ extension Parley {
     package let calls = WakeSignal()
     /// Wakes the timer that sends messages at their time.
     package let schedule = WakeSignal()
+    let dueAuthors = DueAuthors()
     /// Wakes the timer that forwards reports.
     package let reports = WakeSignal()
 

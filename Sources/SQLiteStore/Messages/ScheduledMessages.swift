@@ -16,12 +16,12 @@ extension Reader {
     Int(try connection(.scheduledCount, user).first { $0.int(0) } ?? 0)
   }
 
-  func dueScheduled(at time: Timestamp, limit: Int) throws -> [ScheduledMessage] {
-    try connection(.dueScheduled, time, bound(limit)).all { try scheduled($0) }
+  func dueAuthors(at time: Timestamp, limit: Int) throws -> [UserID] {
+    try connection(.dueAuthors, time, bound(limit)).all { UserID($0.int(0)) }
   }
 
-  func nextDue() throws -> Timestamp? {
-    try connection(.nextDue).first { Timestamp(milliseconds: $0.int(0)) }
+  func nextDue(after time: Timestamp) throws -> Timestamp? {
+    try connection(.nextDue, time).first { Timestamp(milliseconds: $0.int(0)) }
   }
 
   private func scheduled(_ row: Prepared) throws -> ScheduledMessage {
@@ -103,13 +103,17 @@ extension Query {
   fileprivate static let scheduledOf = Query(
     "SELECT \(columns) FROM scheduled WHERE user = ?1 ORDER BY due, id")
   fileprivate static let scheduledCount = Query("SELECT count(*) FROM scheduled WHERE user = ?1")
-  fileprivate static let dueScheduled = Query(
+  /// The key of the table is in its index, so that no row is read.
+  fileprivate static let dueAuthors = Query(
     """
-    SELECT \(columns) FROM scheduled INDEXED BY scheduled_due
+    SELECT user FROM scheduled INDEXED BY scheduled_due
     WHERE failure_code IS NULL AND due <= ?1 ORDER BY due LIMIT ?2
     """)
   fileprivate static let nextDue = Query(
-    "SELECT due FROM scheduled INDEXED BY scheduled_due WHERE failure_code IS NULL ORDER BY due LIMIT 1")
+    """
+    SELECT due FROM scheduled INDEXED BY scheduled_due
+    WHERE failure_code IS NULL AND due > ?1 ORDER BY due LIMIT 1
+    """)
   fileprivate static let putScheduled = Query(
     """
     INSERT OR REPLACE INTO scheduled (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
