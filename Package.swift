@@ -319,8 +319,8 @@ let package = Package(
     .testTarget(
       name: "AppDoorTests",
       dependencies: [
-        "AppDoor", "HTTPPort", "Basics", "JSON", "Dialogs", "Accounts", "SQLiteStore", "Addresses", yams, nioCore,
-        nioHTTP1, nioSSL, nioWebSocket, logging,
+        "AppDoor", "DialogsFixtures", "HTTPPort", "Basics", "JSON", "Dialogs", "Accounts", "SQLiteStore", "Addresses",
+        yams, nioCore, nioHTTP1, nioSSL, nioWebSocket, logging,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(

@@ -173,8 +173,19 @@ public enum AccountLimits {
   static let exportAttemptsMax: Int64 = 2
   /// The time for which an export may be fetched.
   public static let exportLifetime: Duration = .seconds(7 * 86_400)
-  /// Exports of one user that are kept; the oldest is removed.
-  public static let exportsPerUserMax = 4
+  /// Completed exports of one user that are kept, and as many failed ones: the last one while a new one is made. The oldest
+  /// is removed.
+  public static let exportsPerUserMax = 2
+  /// Bytes of the messages of others in one export: a million messages of 500 bytes. Further ones are left out, as an account
+  /// that enters large rooms would otherwise fill the disk with copies of them. All that is the user's own is in it.
+  static let exportOthersBytesMax: Int64 = 536_870_912
+  /// The share of the disk that the exports of all users may take, as a divisor: a quarter of what would be free without
+  /// them. Beyond it the oldest ones are removed, but not the one just made. Those that are being made may have as much together.
+  static let exportsDiskShare: Int64 = 4
+  /// Exports that are written at once; others wait. Each reads the store and writes to the disk all the time.
+  static let exportsAtOnce = 2
+  /// Exports whose sizes are read at once: a millisecond or two of a reader.
+  static let exportsLookedAt = 1_000
   /// Bytes of one file of an archive, which is built in memory.
   static let exportPartBytes = 1_048_576
   /// Entries of the log that are read in one piece for a user's messages: some ten milliseconds of a reader.

@@ -52,7 +52,7 @@ enum Samples {
     email: "juliet@capulet.example", phone: "+390458000000", hasPassword: true, secondFactor: false, lastLoginAt: time)
   static let export = ExportBody(
     id: "1", status: "done", createdAt: time, finishedAt: time, url: "https://localhost/uploads/a/export.tar",
-    expiresAt: time, size: 10_240)
+    expiresAt: time, size: 10_240, incomplete: true)
   static let match = ContactMatchBody(hash: String(repeating: "0a", count: 32), user: user)
   static let content = ContentBody(
     type: "custom", text: "hi 😀", fields: RawObject(trusted: #"{"kind":"poll","payload":{"a":[1,true,null]}}"#))

@@ -57,7 +57,10 @@ extension Accounts {
       }
       parley.registries.pushes.forget(user.id)
       try await erase(by: task)
-    case .export: try await gather(task)
+    case .export:
+      await tasks.exports.begin()
+      defer { tasks.exports.end() }
+      try await gather(task)
     }
   }
 
@@ -129,12 +132,12 @@ extension Accounts {
   private func erase(by task: AccountTask) async throws(Problem) {
     var place = ErasurePlace()
     while true {
-      await tasks.beginPiece()
+      await tasks.pieces.begin()
       let outcome: Result<Receipt, Problem>
       do throws(Problem) {
         outcome = .success(try await parley.post(.erase(task: task.id, at: place), by: Parley.nobody))
       } catch { outcome = .failure(error) }
-      tasks.endPiece()
+      tasks.pieces.end()
       switch try outcome.get().value as? Erasure {
       case .next(let next): place = next
       case .done, .held: return

@@ -25,7 +25,9 @@ extension Accounts {
     return try await parley.work(keepingCaches: true) { writer in
       let before = try writer.accountTasks(of: user.id).filter { $0.kind == .export }
       if let pending = before.first(where: { $0.state == .pending }) { return pending }
-      for old in before.dropFirst(AccountLimits.exportsPerUserMax - 1) {
+      let (kept, failed) = (before.filter { $0.state != .failed }, before.filter { $0.state == .failed })
+      let max = AccountLimits.exportsPerUserMax
+      for old in kept.dropFirst(max - 1) + failed.dropFirst(max) {
         if let blob = try old.blob.flatMap({ try writer.blob($0, .server(.rules)) }) {
           try writer.put(blob.over(at: now))
         }
@@ -64,8 +66,10 @@ extension Accounts {
       let writer = try await blobs.run { () throws(BlobFailure) in try blobs.store.begin(BlobName(id), size: 0) }
       let archive = ExportArchive(blobs, writer, time: now)
       let made: (size: Int64, sha256: [UInt8])
+      let isComplete: Bool
       do throws(Problem) {
         for form in options.exportForms { try await form.write(user, parley, into: archive) }
+        isComplete = try await archive.addOmissions()
         made = try await archive.end()
       } catch {
         await archive.cancel()
@@ -74,7 +78,7 @@ extension Accounts {
       let ends = parley.clock.now
       try await parley.work(keepingCaches: true) { writer in
         guard var done = try writer.accountTask(task.id), done.state == .pending else { return }
-        done.state = .done
+        done.state = isComplete ? .done : .incomplete
         done.finishedAt = ends
         done.blob = id
         done.size = made.size
@@ -93,6 +97,45 @@ extension Accounts {
       }
       try await fail(task)
       throw error
+    }
+    try await removeOldExports(blobs, behind: task)
+  }
+
+  /// Removes the oldest exports of all users beyond their share of the disk, but not the one that was just made: its user may
+  /// have more data than the share. Those of the last days may be thousands, and are read in pieces, the newest first.
+  private func removeOldExports(_ blobs: Blobs, behind made: AccountTask) async throws(Problem) {
+    let now = parley.clock.now
+    var exports: [AccountTask] = []
+    var reached = Int64.max
+    var isEnd = false
+    while !isEnd {
+      let before = reached
+      let page = try await parley.read {
+        try $0.records(
+          AccountTask.self, .below(.id, before), isDescending: true, limit: AccountLimits.exportsLookedAt)
+      }
+      exports += page.filter { export in
+        export.blob != nil && export.finishedAt.map { now < $0 + AccountLimits.exportLifetime } == true
+      }
+      // An export may be finished some time after it was begun.
+      isEnd =
+        page.count < AccountLimits.exportsLookedAt
+        || page.last.map { $0.createdAt + AccountLimits.exportLifetime * 2 < now } == true
+      reached = page.last?.id ?? 0
+    }
+    let all = exports.reduce(Int64(0)) { $0 + ($1.size ?? 0) }
+    let share = AccountLimits.exportsDiskShare
+    let bytesMax = max(0, blobs.store.room) / share + all / share
+    var sum: Int64 = 0
+    for export in exports {
+      sum += export.size ?? 0
+      if sum <= bytesMax || export.id == made.id { continue }
+      try await parley.work(keepingCaches: true) { writer in
+        guard var old = try writer.accountTask(export.id), let id = old.blob else { return }
+        if let blob = try writer.blob(id, .server(.rules)) { try writer.put(blob.over(at: now)) }
+        old.blob = nil
+        try writer.replace(old)
+      }
     }
   }
 

@@ -9,16 +9,48 @@ public final class ExportArchive: Sendable {
   private struct Progress {
     var hash = SHA256()
     var size: Int64 = 0
+    var othersBytes: Int64 = 0
+    var leftOut = 0
   }
   private let blobs: Blobs
   private let writer: any BlobWriter
   private let time: Timestamp
+  private let othersBytesMax: Int64
   private let progress = Mutex(Progress())
 
   init(_ blobs: Blobs, _ writer: any BlobWriter, time: Timestamp) {
     self.blobs = blobs
     self.writer = writer
     self.time = time
+    // All exports that are being made together take no more than those that are kept.
+    let share = AccountLimits.exportsDiskShare * Int64(AccountLimits.exportsAtOnce)
+    othersBytesMax = min(AccountLimits.exportOthersBytesMax, max(0, blobs.store.room) / share)
+  }
+
+  /// Returns whether a message of another user is to be added, which takes so many bytes. After the first that is left out all
+  /// are, so that no conversation has gaps before that. The user's own messages are added in any case.
+  public func admits(othersBytes count: Int) -> Bool {
+    progress.withLock { progress in
+      guard progress.leftOut == 0, progress.othersBytes + Int64(count) <= othersBytesMax else {
+        progress.leftOut += 1
+        return false
+      }
+      progress.othersBytes += Int64(count)
+      return true
+    }
+  }
+
+  /// Adds a file that says how many messages are left out, if any are. Returns whether none is.
+  func addOmissions() async throws(Problem) -> Bool {
+    let (leftOut, bytes) = progress.withLock { ($0.leftOut, $0.othersBytes) }
+    if leftOut == 0 { return true }
+    let text = """
+      This archive is incomplete: it contains \(bytes) bytes of messages of other users, and \(leftOut) further ones \
+      are left out, as there is a bound. All messages of the user are in it.
+
+      """
+    try await add("incomplete.txt", Array(text.utf8))
+    return false
   }
 
   /// Adds a complete file.

@@ -56,7 +56,8 @@ public struct AppExport: ExportForm {
 
   // MARK: Messages
 
-  /// Writes the dialogs, each followed by its messages, the oldest first, as far as the user may read them.
+  /// Writes the dialogs, and their messages, the oldest first, as far as the user may read them. Private dialogs come before
+  /// rooms, so that messages of others in rooms are left out first.
   private func writeDialogs(
     _ user: Party, _ rendering: Rendering, _ parley: Parley, _ archive: ExportArchive
   ) async throws(Problem) {
@@ -104,7 +105,10 @@ public struct AppExport: ExportForm {
         rest = rest.dropFirst()
         after = .zero
       }
-      return entries.compactMap { entry in rendering.message(entry, naming).map { Self.line($0) } }
+      return entries.compactMap { entry -> [UInt8]? in
+        guard let line = rendering.message(entry, naming).map({ Self.line($0) }) else { return nil }
+        return entry.author.id == user.id || archive.admits(othersBytes: line.count + 1) ? line : nil
+      }
     }
   }
 

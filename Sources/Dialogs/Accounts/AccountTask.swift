@@ -17,7 +17,13 @@ public struct AccountTask: Hashable, Sendable {
     case export = 2
   }
   /// The state of a task. Stored: never renumber. Completed deletions have no row.
-  public enum State: UInt8, Sendable { case pending = 0, done = 1, failed = 2 }
+  public enum State: UInt8, Sendable {
+    case pending = 0
+    case done = 1
+    case failed = 2
+    /// A completed export without some messages of others, of which an archive has a bound of bytes.
+    case incomplete = 3
+  }
 
   public let id: Int64
   public let user: UserID
@@ -32,7 +38,7 @@ public struct AccountTask: Hashable, Sendable {
     get { reached.number }
     set { reached = Position(newValue) }
   }
-  /// The file of a completed export.
+  /// The file of a completed export; `nil` after its removal in favour of newer ones.
   public var blob: BlobID?
   /// The size of the file in bytes.
   public var size: Int64?

@@ -14,6 +14,8 @@ struct ExportBody: Hashable, Sendable, JSONObjectWritable {
   var expiresAt: Timestamp?
   /// Bytes.
   var size: Int64?
+  /// Whether some messages of others are left out.
+  var incomplete: Bool?
 
   func writeMembers(to writer: inout JSONWriter) {
     writer.member("id", id)
@@ -23,5 +25,6 @@ struct ExportBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("url", url)
     writer.member("expiresAt", expiresAt)
     writer.member("size", size)
+    writer.member("incomplete", incomplete)
   }
 }

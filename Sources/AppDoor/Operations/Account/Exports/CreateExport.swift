@@ -22,13 +22,13 @@ enum CreateExport: ServedOperation {
     let status =
       switch task.state {
       case .pending: "pending"
-      case .done: "done"
+      case .done, .incomplete: "done"
       case .failed: "failed"
       }
     return ExportBody(
       id: String(task.id), status: status, createdAt: task.createdAt,
       finishedAt: task.finishedAt, url: place?.url,
       expiresAt: place?.expires,
-      size: task.size)
+      size: task.size, incomplete: task.state == .incomplete ? true : nil)
   }
 }
