@@ -57,6 +57,7 @@ def exports(checks, server):
         expect(by_id == {message["id"]: message for message in wanted}, f"{len(messages)} messages instead of {len(wanted)}")
         expect({d["id"] for d in lines(files, "dialogs")} == {dialog, group["id"]}, "other dialogs")
         expect(b"not for Romeo" not in b"".join(files.values()), "somebody else's message")
+        expect("incomplete.txt" not in files, "a part of so little")
     with checks.check("export: profile, contacts and files as JSON"):
         profile = json.loads(files["profile.json"])
         expect(profile["id"] == "romeo" and profile["privateMetadata"] == {}, f"{profile}")

@@ -133,6 +133,8 @@ export interface AppPassword { id: string; name: string; password?: string; crea
 export interface Device { id: string; platform?: string; locale?: string; push: JSONObject; updatedAt: Time; current: boolean }
 export interface Export {
   id: string; status: "pending" | "done" | "failed"; createdAt: Time; finishedAt?: Time; url?: string; expiresAt?: Time; size?: number;
+  /** Some messages of others are left out, as `incomplete.txt` in the archive says. */
+  incomplete?: true;
 }
 export interface StorageUse {
   bytes: number; bytesMax: number; files: number; filesMax: number; dayBytes: number; dayBytesMax: number; fileBytesMax: number; slots: number;

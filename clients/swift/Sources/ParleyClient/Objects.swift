@@ -410,6 +410,8 @@ public struct Export: Codable, Hashable, Sendable, Identifiable {
   public var finishedAt, expiresAt: Date?
   public var url: String?
   public var size: Int?
+  /// Whether some messages of others are left out, as `incomplete.txt` in the archive says.
+  public var incomplete: Bool?
 }
 
 public struct StorageUse: Codable, Hashable, Sendable {
