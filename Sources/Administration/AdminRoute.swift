@@ -53,10 +53,10 @@ package struct AdminPage<Item: Codable & Hashable & Sendable, Cursor: Codable & 
   /// The `cursor` of the next page; nil on the last page.
   package let nextCursor: Cursor?
 
-  /// Creates the only page of a list.
-  init(items: [Item]) {
+  /// Creates the only page of a list, or one whose next page is known.
+  init(items: [Item], nextCursor: Cursor? = nil) {
     self.items = items
-    nextCursor = nil
+    self.nextCursor = nextCursor
   }
 
   /// Creates a page of what was read with a limit; another page may follow a full one.

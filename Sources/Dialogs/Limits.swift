@@ -298,10 +298,13 @@ public enum Limits {
   /// long it is.
   public static let hiddenMax = 10_000
 
-  /// Retracted messages behind a member's mark that are looked at to subtract them from the unread ones, some tenths of a
+  /// Retracted messages behind a member's mark that are looked at to subtract them from the unread ones, a tenth of a
   /// millisecond at each read of the mark. Further ones count as unread until the mark has passed the first: so many at once are
   /// nobody's daily life, and the badge is wrong by these alone.
-  public static let retractedCountedMax = 1_000
+  public static let retractedCountedMax = 200
+  /// The same for all dialogs of a user together, wherever all are read: some three milliseconds. Where more than 50 dialogs have
+  /// such messages, each has the same share of it, at least one, and the sum counts the others as unread.
+  public static let retractedLooksMax = 10_000
 
   // Rooms.
   /// Octets of a room's localpart; longer is `malformed` (RFC 7622 3.3).
@@ -682,6 +685,18 @@ public enum Limits {
   /// Messages that a marker passes and among which the one whose author is told is looked for: the newest; a reader
   /// further behind tells no one.
   public static let markersLookBack = 32
+  /// The rows among which these messages are looked for, some tenths of a millisecond of the committer: there may be any number of
+  /// entries that are no messages between them. Behind the bound a reader tells no one either.
+  static let markerLooksMax = 1_000
+  /// The rows that are looked at before the last shown one for a dialog's last message, where the last shown one is erased or the
+  /// reader has deleted it for themself: a page of 100 such dialogs takes 10 ms. Then the dialog is listed without a last message.
+  static let lastLooksMax = 200
+  /// The rows of one dialog that are looked at for its last archived entry in the inbox (XEP-0430), and again for its last message:
+  /// there may be thousands of entries behind them that are in no archive, such as of those who join a room. All dialogs together
+  /// have `archiveLooksMax`, and each further one the smaller number, so that nobody's one dialog conceals all others. A dialog for
+  /// which nothing is found is not in the inbox.
+  public static let inboxLooksMax = 2_000
+  public static let inboxLooksMin = 20
   /// Live entries that one session, or one room that it is entering, holds while a page is being read: some
   /// milliseconds of a busy log. At the bound all are dropped, and read after the page.
   public static let heldEntriesMax = 256

@@ -186,15 +186,6 @@ extension StoreConformance {
       let bytes = said[0].byteCount
       for (bytesMax, count) in [(1, 2), (bytes, 2), (bytes + 1, 3), (2 * bytes, 3), (3 * bytes, 4), (Int.max, 4)] {
         try scene.read { reader in
-          let messages = MessageAccess.server(dialog, .rules)
-          try equal(
-            try reader.history(
-              of: messages, after: .zero, before: .end, limit: 9, bytesMax: bytesMax, ascending: true),
-            Array(said.prefix(count)), "history")
-          try equal(
-            try reader.history(
-              of: messages, after: .zero, before: .end, limit: 9, bytesMax: bytesMax, ascending: false),
-            Array(said.reversed().prefix(count)), "history back")
           let log = LogAccess.server(scene.juliet.id, .rules)
           try equal(
             try reader.feed(of: log, after: .zero, limit: 9, bytesMax: bytesMax, all: false),
@@ -208,7 +199,10 @@ extension StoreConformance {
           let first = try reader.archive(of: scene.juliet.id, query)
           try equal(first.entries, Array(said.prefix(kept)), "archive")
           try equal(first.complete, !isCut, "archive")
+          let messages = MessageAccess.server(dialog, .rules)
+          try equal(try reader.history(of: messages, query).entries, Array(said.prefix(kept)), "history")
           query.backwards = true
+          try equal(try reader.history(of: messages, query).entries, Array(said.suffix(kept)), "history back")
           let last = try reader.archive(of: scene.juliet.id, query)
           try equal(last.entries, Array(said.suffix(kept)), "archive back")
           try equal(last.complete, !isCut, "archive back")

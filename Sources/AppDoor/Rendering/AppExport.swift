@@ -92,20 +92,22 @@ public struct AppExport: ExportForm {
     try await archive.addLines("messages") { () async throws(Problem) -> [[UInt8]]? in
       guard let place = rest.first else { return nil }
       let last = after
-      let (entries, naming) = try await parley.read { reader -> ([Entry], ParticipantNaming) in
-        guard let (messages, room) = try reader.messages(in: place.dialog, for: user) else { return ([], .open) }
-        let entries = try reader.history(
-          of: messages, after: last, before: .end, limit: Limits.pageMax, bytesMax: Limits.pageBytesMax,
-          ascending: true)
-        return (entries, room?.naming(parley) ?? .open)
+      let (page, naming) = try await parley.read { reader -> (ArchivePage, ParticipantNaming) in
+        guard let (messages, room) = try reader.messages(in: place.dialog, for: user) else {
+          return (ArchivePage(entries: [], complete: true), .open)
+        }
+        var query = ArchiveQuery(limit: Limits.pageMax)
+        query.after = last
+        query.bytesMax = Limits.pageBytesMax
+        return (try reader.history(of: messages, query), room?.naming(parley) ?? .open)
       }
-      if let reached = entries.last?.position, entries.isFull(Limits.pageMax) {
+      if !page.complete, let reached = page.next ?? page.entries.last?.position {
         after = reached
       } else {
         rest = rest.dropFirst()
         after = .zero
       }
-      return entries.compactMap { entry -> [UInt8]? in
+      return page.entries.compactMap { entry -> [UInt8]? in
         guard let line = rendering.message(entry, naming).map({ Self.line($0) }) else { return nil }
         return entry.author.id == user.id || archive.admits(othersBytes: line.count + 1) ? line : nil
       }

@@ -139,7 +139,7 @@ extension StoreReader {
       return .room(
         RoomView(
           room: readable.room, member: member, mark: try mark(), settings: summary.settings,
-          lastMessage: try last(of: readable.messages)))
+          lastMessage: try last(of: readable.messages, shown: summary.shown)))
     }
     guard let dialog = try dialog(id), let messages = dialog.messages(for: user.id) else { return nil }
     if filter.name != nil {
@@ -148,7 +148,8 @@ extension StoreReader {
     }
     return .privately(
       DialogView(
-        dialog: dialog, mark: try mark(), settings: summary.settings, lastMessage: try last(of: messages)),
+        dialog: dialog, mark: try mark(), settings: summary.settings,
+        lastMessage: try last(of: messages, shown: summary.shown)),
       mentions: summary.mentions)
   }
 }

@@ -36,11 +36,11 @@ public protocol LogReader {
   /// Returns how many messages mention the user (`setMentioned`) behind those they have read: in this dialog or room
   /// or, if it is `nil`, in all of the user's.
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64
-  /// Returns messages with sequence > 0, positions strictly between, newest first unless `ascending`. This list, like all that have
-  /// a bound of bytes, ends with the first entry that is behind so many bytes of entries (`Entry.byteCount`).
-  func history(
-    of messages: MessageAccess, after: Position, before: Position, limit: Int, bytesMax: Int, ascending: Bool
-  ) throws -> [Entry]
+  /// Returns messages with sequence > 0. Of the query only the bounds of positions, rows and bytes, the limit and the direction are
+  /// considered.
+  func history(of messages: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage
+  /// Returns `Dialog.shown` or `Room.shown`, at the cost of one look; `.zero` for an unknown dialog.
+  func shown(in dialog: DialogID) throws -> Position
   /// Returns an entry. Entries that are read have the state of their message (`Entry.state`).
   func entry(_ position: Position, in messages: MessageAccess) throws -> Entry?
   /// Returns the entries of a dialog or room at these positions, shown or not, ascending.
@@ -52,7 +52,8 @@ public protocol LogReader {
   /// include all of its words, ignoring case, accents and width; words written together in the text must be together in
   /// the message. In scripts without spaces any part matches. Retracted and encrypted messages do not match.
   func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
-  /// Returns inbound messages with trait `replayed` behind `after`, ascending.
+  /// Returns inbound messages with trait `replayed` behind `after`, ascending. This list, like all that have a bound of bytes, ends
+  /// with the first entry that is behind so many bytes of entries (`Entry.byteCount`).
   func replay(of log: LogAccess, after: Position, limit: Int, bytesMax: Int) throws -> [Entry]
   /// Returns the entries at these positions that `replay` returns and the user's archive does not contain, ascending.
   func unarchived(
@@ -75,10 +76,19 @@ public protocol LogReader {
 
 /// The same without a bound of bytes: for a few entries, and for the server's own work.
 extension LogReader {
+  /// Returns the entries of one page of `history`, newest first unless `ascending`. They may be fewer, or none, where `looksMax`
+  /// rows in a row contain no others.
   public func history(
-    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool
+    of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool,
+    looksMax: Int = Limits.archiveLooksMax
   ) throws -> [Entry] {
-    try history(of: messages, after: after, before: before, limit: limit, bytesMax: .max, ascending: ascending)
+    var query = ArchiveQuery(limit: limit)
+    query.after = after
+    query.before = before
+    query.backwards = !ascending
+    query.looksMax = looksMax
+    let entries = try history(of: messages, query).entries
+    return ascending ? entries : entries.reversed()
   }
   public func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry] {
     try replay(of: log, after: after, limit: limit, bytesMax: .max)

@@ -286,7 +286,7 @@ extension Judge {
     if isStanza { return nil }
     for entry in try writer.history(
       of: .server(target.dialog, .rules), after: was, before: target.position, limit: Limits.markersLookBack,
-      ascending: false)
+      ascending: false, looksMax: Limits.markerLooksMax)
     where entry.author.id == peer.id {
       if case .message(let message) = entry.fact, message.traits.contains(asks) { return (entry, message) }
     }

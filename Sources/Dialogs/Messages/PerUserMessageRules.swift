@@ -92,11 +92,12 @@ extension Judge {
     guard try writer.mark(user.id, in: dialog) != nil else {
       throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
     }
-    let last = try writer.history(of: .server(dialog, .rules), after: .zero, before: .end, limit: 1, ascending: false)
-      .first
-    // Includes the parts of the last message.
+    let shown = try self.shown(in: dialog, for: user)
+    let last = try writer.last(of: .server(dialog, .rules), shown: shown)
+    // Includes the parts of the last message, and what was shown and is erased: what is shown later is behind it.
     var end = last?.position ?? .zero
     if case .message(let message)? = last?.fact { end = end + message.parts }
+    end = max(end, shown)
     try writer.clear(dialog, upTo: end, leaves: leaves, for: user.id)
     hiddenCounts[user.id] = nil
     starCounts[user.id] = nil
@@ -114,6 +115,14 @@ extension Judge {
       }
     }
     try note(.cleared(leaves: leaves), in: dialog, target: last?.position ?? .zero, by: post)
+  }
+
+  /// Returns the position of the last message that was shown, which may be of this batch: the dialog's row is written at its end.
+  private mutating func shown(in dialog: DialogID, for user: Party) throws -> Position {
+    if let known = try writer.dialog(dialog) {
+      return try self.dialog(of: user, and: known.peer(of: user.id)).state.dialog.shown
+    }
+    return try lookUp(.dialog(dialog), for: user)?.room.shown ?? .zero
   }
 
   /// Changes the user's mark. Returns its chat; `nil` if they have no mark there.

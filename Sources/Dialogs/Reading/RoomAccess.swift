@@ -122,9 +122,18 @@ extension StoreReader {
     return mark
   }
 
-  /// Returns the newest message of a dialog.
+  /// Returns the newest message of a dialog. It is `nil` also where the last ones that were shown were erased, or the reader has
+  /// deleted them for themself, with `Limits.lastLooksMax` entries before the next.
   public func last(of messages: MessageAccess) throws -> Entry? {
-    try history(of: messages, after: .zero, before: .end, limit: 1, ascending: false).first
+    try last(of: messages, shown: try shown(in: messages.dialog))
+  }
+
+  /// Returns the same if `Dialog.shown` or `Room.shown` is known.
+  public func last(of messages: MessageAccess, shown: Position) throws -> Entry? {
+    if let entry = try entry(shown, in: messages), entry.fact.isShown { return entry }
+    return try history(
+      of: messages, after: .zero, before: shown, limit: 1, ascending: false, looksMax: Limits.lastLooksMax
+    ).first
   }
 
   /// Returns the last message of a user's conversation, if they may read it, and whether they may know who sent it.

@@ -54,19 +54,43 @@ extension Reader {
   }
 
   private func summaries(of user: UserID) throws -> [ConversationSummary] {
-    try connection(.summaries, user).all { row -> ConversationSummary? in
-      guard !row.isNull(6) else { return nil }
-      let (dialog, last) = (row.int(0), row.int(6) >> 1)
+    var looks = Limits.archiveLooksMax
+    return try connection(.summaries, user).all { row -> ConversationSummary? in
+      let (dialog, flag) = (DialogID(row.int(0)), row.int(5))
+      guard let last = try lastKept(in: dialog, flag, for: user, before: .end, &looks) else { return nil }
       // Usually the last entry is shown, and no second look is needed.
-      let said =
-        row.int(6) & 1 == 1
-        ? last
-        : try connection(.lastSaid, dialog, row.int(5), user)
-          .first { $0.int(0) }
+      var said: (position: Int64, isShown: Bool)? = last
+      if !last.isShown {
+        let behind = min(Position(last.position), Position(row.int(6)).next)
+        said = try lastKept(in: dialog, flag, for: user, before: behind, shown: true, &looks)
+      }
       return ConversationSummary(
-        dialog: DialogID(dialog), isRoom: row.int(1) == Self.roomKind,
-        peer: UserID(row.int(2) == user.number ? row.int(3) : row.int(2)), unread: row.int(4), last: last, said: said)
+        dialog: dialog, isRoom: row.int(1) == Self.roomKind,
+        peer: UserID(row.int(2) == user.number ? row.int(3) : row.int(2)), unread: row.int(4), last: last.position,
+        said: said?.position)
     }.compactMap { $0 }
+  }
+
+  /// Returns the last entry of a dialog before a position that is in the user's archive and that they have not deleted for themselves.
+  ///
+  /// - Parameters:
+  ///   - flag: the flag of entries in this archive.
+  ///   - shown: whether it must be shown.
+  ///   - looks: how many rows may be looked at for further dialogs.
+  private func lastKept(
+    in dialog: DialogID, _ flag: Int64, for user: UserID, before: Position, shown: Bool = false, _ looks: inout Int
+  ) throws -> (position: Int64, isShown: Bool)? {
+    let most = max(Limits.inboxLooksMin, min(Limits.inboxLooksMax, looks))
+    var found: (position: Int64, isShown: Bool)?
+    var count = 0
+    try connection(.lastEntries, dialog, flag, user, before, Int64(most)).forEachWhile { row in
+      count += 1
+      let isShown = row.int(1) == 1
+      if row.int(2) == 1, isShown || !shown { found = (row.int(0), isShown) }
+      return found == nil
+    }
+    looks -= count
+    return found
   }
 
   private func conversation(_ summary: ConversationSummary) throws -> Conversation {
@@ -103,22 +127,19 @@ extension Query {
     CASE WHEN d.second = ?1 AND d.first <> ?1 THEN \(EntryFlags.secondArchived.rawValue)
       ELSE \(EntryFlags.firstArchived.rawValue) END
     """
-  /// Takes two looks at each dialog of the user. The last archived entry is doubled, plus 1 if it is a shown one.
+  /// Takes a look at each dialog of the user.
   fileprivate static let summaries = Query(
     """
     SELECT d.id, d.kind, d.first, d.second,
       \(unreadCount),
-      \(kept),
-      (SELECT e.position * 2 + (e.flags & \(EntryFlags.shown.rawValue) <> 0) FROM entries e
-        WHERE e.dialog = d.id AND e.flags & \(kept) AND \(isSeen(by: "?1", "e.position", in: "d.id"))
-        ORDER BY e.position DESC LIMIT 1)
+      \(kept), d.shown
     FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
     """)
-  fileprivate static let lastSaid = Query(
+  /// The newest entries first, whether each is shown, and whether it is kept and seen. A dialog's read ends at the first one that is.
+  static let lastEntries = Query(
     """
-    SELECT e.position FROM entries e
-    WHERE e.dialog = ?1 AND e.flags & ?2 AND e.flags & \(EntryFlags.shown.rawValue)
-      AND \(isSeen(by: "?3", "e.position", in: "?1"))
-    ORDER BY e.position DESC LIMIT 1
+    SELECT e.position, e.flags & \(EntryFlags.shown.rawValue) <> 0,
+      CASE WHEN e.flags & ?2 THEN \(isSeen(by: "?3", "e.position", in: "?1")) ELSE 0 END
+    FROM entries e WHERE e.dialog = ?1 AND e.position < ?4 ORDER BY e.position DESC LIMIT ?5
     """)
 }

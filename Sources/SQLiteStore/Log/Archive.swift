@@ -84,11 +84,28 @@ extension Reader {
         try connection(isBack ? .roomSearchBackwards : .roomSearch, room, $0, $1, $2).bind(expression, viewer)
       }
     }
+    return try page(of: messages, .firstArchived, query)
+  }
+
+  func history(of messages: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage {
+    var own = ArchiveQuery(limit: query.limit)
+    own.after = max(query.after, messages.behind)
+    if let viewer = messages.viewer { own.after = max(own.after, try cleared(messages.dialog, by: viewer)) }
+    own.before = query.before
+    own.bytesMax = query.bytesMax
+    own.looksMax = query.looksMax
+    own.backwards = query.backwards
+    return try page(of: messages, .shown, own)
+  }
+
+  /// Returns a page of those entries of a dialog or room that have a flag.
+  private func page(of messages: MessageAccess, _ flag: EntryFlags, _ query: ArchiveQuery) throws -> ArchivePage {
+    let (dialog, isBack) = (messages.dialog, query.backwards)
     return try page(query) {
-      try connection(isBack ? .passDialogBackwards : .passDialog, room, $0, $1, $2)
+      try connection(isBack ? .passDialogBackwards : .passDialog, dialog, $0, $1, $2)
     } read: {
-      try connection(isBack ? .dialogArchiveBackwards : .dialogArchive, viewer, $0, $1, $2)
-        .bind(nil as String?, room, EntryFlags.firstArchived.rawValue)
+      try connection(isBack ? .dialogArchiveBackwards : .dialogArchive, messages.viewer, $0, $1, $2)
+        .bind(nil as String?, dialog, flag.rawValue)
     }
   }
 

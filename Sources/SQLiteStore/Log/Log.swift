@@ -77,7 +77,7 @@ extension Reader {
     return try found.map { dialog, mark, settings in
       DialogView(
         dialog: dialog, mark: mark, settings: settings,
-        lastMessage: try dialog.messages(for: user).flatMap { try last(of: $0) })
+        lastMessage: try dialog.messages(for: user).flatMap { try last(of: $0, shown: dialog.shown) })
     }
   }
 
@@ -99,16 +99,8 @@ extension Reader {
 
   // MARK: Entries
 
-  func history(
-    of messages: MessageAccess, after: Position, before: Position, limit: Int, bytesMax: Int, ascending: Bool
-  ) throws -> [Entry] {
-    let (all, own): (Query, Query) =
-      ascending ? (.historyAscending, .ownHistoryAscending) : (.historyDescending, .ownHistoryDescending)
-    var first = max(after, messages.behind)
-    if let viewer = messages.viewer { first = max(first, try cleared(messages.dialog, by: viewer)) }
-    var statement = try connection(messages.viewer == nil ? all : own, messages.dialog, first, before, bound(limit))
-    if let viewer = messages.viewer { statement = try statement.bind(viewer) }
-    return try entries(statement, bytesMax)
+  func shown(in dialog: DialogID) throws -> Position {
+    Position(try connection(.shown, dialog).first { $0.int(0) } ?? 0)
   }
 
   /// Returns the entries of a statement's rows up to the first one that is behind so many bytes.
@@ -233,9 +225,9 @@ extension Query {
   static let own = """
     CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
     """
-  /// The expression of `Mark.unread`.
+  /// The expression of `Mark.unread`, in queries of all dialogs of the user `?1`.
   static let unreadCount = """
-    max(0, (d.ordinal - \(displayedOrdinal)) - (\(own) - m.own_at_displayed) - m.hidden - \(retractedCount))
+    max(0, (d.ordinal - \(displayedOrdinal)) - (\(own) - m.own_at_displayed) - m.hidden - \(retractedShare))
     """
   /// Messages that are gone by their age count as read, without a write per member (`Writer.expire`).
   private static let displayedOrdinal = "max(m.displayed_ordinal, d.expired_ordinal)"
@@ -243,17 +235,29 @@ extension Query {
   /// each retracted message behind the mark, if there are any: no row of a member is written when a message is retracted.
   /// Those that the member has also deleted for themselves are in `Mark.hidden`. It looks at `Limits.retractedCountedMax` of
   /// them, the oldest.
-  private static let retractedCount = """
+  private static let retractedCount = countRetracted("\(Limits.retractedCountedMax - 1)")
+  /// The same where all dialogs of the user `?1` are read. They have the same share of `Limits.retractedLooksMax`; the engine
+  /// computes it once for a query, at the first dialog that needs it.
+  private static let retractedShare = countRetracted(
+    """
+    (SELECT max(1, min(\(Limits.retractedCountedMax), \(Limits.retractedLooksMax) / max(1, count(*)))) - 1
+      FROM members x CROSS JOIN dialogs y ON y.id = x.dialog
+      WHERE x.user = ?1 AND y.retracted_ordinal > max(x.displayed_ordinal, y.expired_ordinal))
+    """)
+  /// - Parameter offset: the number of retracted messages before the last one that is looked at.
+  private static func countRetracted(_ offset: String) -> String {
+    """
     CASE WHEN d.retracted_ordinal > \(displayedOrdinal) THEN (
       SELECT count(*) FROM retracted t
       WHERE t.dialog = m.dialog AND t.ordinal > \(displayedOrdinal) AND t.ordinal <= coalesce((
         SELECT b.ordinal FROM retracted b WHERE b.dialog = m.dialog AND b.ordinal > \(displayedOrdinal)
-        ORDER BY b.ordinal LIMIT 1 OFFSET \(Limits.retractedCountedMax - 1)), d.retracted_ordinal)
+        ORDER BY b.ordinal LIMIT 1 OFFSET \(offset)), d.retracted_ordinal)
       AND t.author <> m.user AND (
         m.hidden = 0 OR NOT EXISTS (
           SELECT 1 FROM hidden h WHERE h.user = m.user AND h.position = t.position AND h.counts = 1))
     ) ELSE 0 END
     """
+  }
   static let markColumns = """
     m.dialog, m.delivered, m.displayed, \(displayedOrdinal), \(own), m.own_at_displayed, m.position, m.hidden,
     \(retractedCount)
@@ -275,7 +279,7 @@ extension Query {
     SELECT \(dialogColumns), \(markColumns), m.settings FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.shown AS shown
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.shown < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0) AND \(isListed("n"))
+      WHERE n.user = ?1 AND e.shown < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0) AND \(isListed("n", "e"))
       ORDER BY e.shown DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN members m ON m.user = l.user AND m.dialog = l.dialog
     ORDER BY l.shown DESC
@@ -289,20 +293,7 @@ extension Query {
     """)
 
   private static let payload = Reader.payloadColumns
-  private static func history(_ order: String, where condition: String = "TRUE") -> Query {
-    Query(
-      """
-      SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
-      WHERE e.dialog = ?1 AND e.position > ?2 AND e.position < ?3 AND e.flags & \(EntryFlags.shown.rawValue)
-        AND \(condition)
-      ORDER BY e.position \(order) LIMIT ?4
-      """)
-  }
-  private static let isSeenInHistory = isSeen(by: "?5", "e.position", in: "?1")
-  fileprivate static let historyAscending = history("ASC")
-  fileprivate static let historyDescending = history("DESC")
-  fileprivate static let ownHistoryAscending = history("ASC", where: isSeenInHistory)
-  fileprivate static let ownHistoryDescending = history("DESC", where: isSeenInHistory)
+  fileprivate static let shown = Query("SELECT shown FROM dialogs WHERE id = ?1")
   fileprivate static let entry = Query(
     "SELECT \(payload) FROM payloads p WHERE p.position = ?1 AND p.dialog = ?2")
   fileprivate static let ownEntry = Query(

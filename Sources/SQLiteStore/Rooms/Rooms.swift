@@ -125,7 +125,7 @@ extension Reader {
     return try found.map { room, member, mark, settings in
       RoomView(
         room: room, member: member, mark: mark, settings: settings,
-        lastMessage: try last(of: room.messages(for: member)))
+        lastMessage: try last(of: room.messages(for: member), shown: room.shown))
     }
   }
 
@@ -365,7 +365,7 @@ extension Query {
     SELECT \(columns), \(memberColumns), \(markColumns), m.settings FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.shown AS shown
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.shown < ?2 AND e.kind = \(Reader.roomKind) AND \(isListed("n"))
+      WHERE n.user = ?1 AND e.shown < ?2 AND e.kind = \(Reader.roomKind) AND \(isListed("n", "e"))
       ORDER BY e.shown DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN rooms r ON r.dialog = l.dialog
       CROSS JOIN affiliations a ON a.room = l.dialog AND a.user = l.user

@@ -30,14 +30,17 @@ package enum ListMessages: AdminOperation {
       before = position
     }
     let limit = Output.limit(input.limit, max: Limits.pageMax)
-    let entries = try await parley.read { [before] in
-      try $0.history(
-        of: .server(room.id, .administration), after: .zero, before: before, limit: limit,
-        bytesMax: Limits.pageBytesMax, ascending: false)
+    let page = try await parley.read { [before] reader in
+      var query = ArchiveQuery(limit: limit)
+      query.before = min(before, try reader.shown(in: room.id).next)
+      query.bytesMax = Limits.pageBytesMax
+      query.backwards = true
+      return try reader.history(of: .server(room.id, .administration), query)
     }
     let events = context.hookEvents
-    // A page of very long messages is full with fewer.
-    let most = entries.isFull(limit) ? entries.count : limit
-    return Output(entries, limit: most, cursor: \.id.description) { events.message($0, in: realm) }
+    let end = page.complete ? nil : page.next ?? page.entries.first?.position
+    return Output(
+      items: page.entries.reversed().compactMap { events.message($0, in: realm) },
+      nextCursor: end.map { parley.entryID($0, in: realm).description })
   }
 }

@@ -29,15 +29,20 @@ enum ListMessages: ServedOperation {
       for (position, field) in range.named where try !reader.hasEntry(at: position, in: place.id) {
         throw Range.unknown(field)
       }
-      let entries = try reader.history(
-        of: messages, after: range.after ?? .zero, before: range.before, limit: range.limit + 1,
-        bytesMax: Limits.pageBytesMax, ascending: range.ascending)
-      let (page, last) = entries.page(range.limit)
-      let items = page.compactMap { rendering.message($0, naming) }
+      var query = ArchiveQuery(limit: range.limit)
+      query.after = range.after ?? .zero
+      // What is behind the last shown message is passed over at once.
+      query.before = min(range.before, try reader.shown(in: place.id).next)
+      query.bytesMax = Limits.pageBytesMax
+      query.backwards = !range.ascending
+      let page = try reader.history(of: messages, query)
+      let entries: [Entry] = range.ascending ? page.entries : page.entries.reversed()
+      let end = page.next ?? entries.last?.position
       let opened = OpenedDialog(place, reading, for: caller, rendering)
       return HistoryBody(
-        items: range.ascending ? items.reversed() : items, nextCursor: last.map { rendering.cursor($0.position) },
-        opened: try opened.body(parts, authors: page.map(\.author), reader))
+        items: page.entries.reversed().compactMap { rendering.message($0, naming) },
+        nextCursor: page.complete ? nil : end.map { rendering.cursor($0) },
+        opened: try opened.body(parts, authors: entries.map(\.author), reader))
     }
     return .ok(body)
   }
