@@ -176,6 +176,41 @@ extension StoreConformance {
       try equal(try history(limit: 0, ascending: true), [])
       try equal(try history(limit: -1, ascending: true), [])
     },
+    Case(name: "a page of a history that looks in vain ends early, and the next one goes on from there") { scene in
+      let said = try scene.write { writer in
+        try (1...3).map { number in
+          let said = try scene.say("\(number)", by: scene.romeo, to: scene.juliet, writer)
+          for _ in 1...10 {
+            try scene.say(
+              Content(kind: .none), Envelope(), by: scene.juliet, to: scene.romeo, traits: [.archived], writer)
+          }
+          return said
+        }
+      }
+      for backwards in [false, true] {
+        var query = ArchiveQuery(limit: 9)
+        query.looksMax = 4
+        query.backwards = backwards
+        var (found, pages): ([Entry], Int) = ([], 0)
+        while true {
+          let page = try scene.read { [query] in try $0.history(of: .server(said[0].dialog, .rules), query) }
+          pages += 1
+          found = backwards ? page.entries + found : found + page.entries
+          try equal(page.complete, page.next == nil)
+          guard let next = page.next else { break }
+          query.go(behind: next)
+        }
+        try equal(found, said)
+        // There are 33 entries.
+        try equal(pages, 9)
+      }
+      try scene.read { reader in
+        try equal(try reader.shown(in: said[0].dialog), said[2].position)
+        try equal(try reader.shown(in: DialogID(9_999)), .zero)
+        let listed = try reader.dialogs(of: scene.juliet.id, before: .end, limit: 9)
+        try equal(listed.compactMap(\.lastMessage), [said[2]])
+      }
+    },
     Case(name: "a list ends with the first entry that is behind its bound of bytes") { scene in
       let said = try scene.write { writer in
         try (1...4).map { number in

@@ -79,6 +79,11 @@ extension StoreConformance {
           try reader.conversations(of: scene.juliet.id, ConversationQuery(limit: 9)).conversations.count, 0, "inbox")
         try require(try reader.isHidden(last, in: dialog, for: scene.juliet.id), "not cleared")
       }
+      // What is not shown does not bring it back.
+      try scene.write { writer in
+        try scene.say(Content(kind: .none), Envelope(), by: scene.romeo, to: scene.juliet, traits: [.archived], writer)
+      }
+      try scene.read { try equal(try $0.dialogs(of: scene.juliet.id, before: .end, limit: 9).count, 0, "listed") }
       let next = try scene.write { try scene.say("2", by: scene.romeo, to: scene.juliet, $0) }
       try scene.read { reader in
         let listed = try reader.dialogs(of: scene.juliet.id, before: .end, limit: 9)
