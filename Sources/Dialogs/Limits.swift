@@ -690,11 +690,11 @@ public enum Limits {
   static let markerLooksMax = 1_000
   /// The rows that are looked at before the last shown one for a dialog's last message, where the last shown one is erased or the
   /// reader has deleted it for themself: a page of 100 such dialogs takes 10 ms. Then the dialog is listed without a last message.
-  static let lastLooksMax = 200
+  public static let lastLooksMax = 200
   /// The rows of one dialog that are looked at for its last archived entry in the inbox (XEP-0430), and again for its last message:
   /// there may be thousands of entries behind them that are in no archive, such as of those who join a room. All dialogs together
-  /// have `archiveLooksMax`, and each further one the smaller number, so that nobody's one dialog conceals all others. A dialog for
-  /// which nothing is found is not in the inbox.
+  /// have `archiveLooksMax`, and each further one the smaller number, so that nobody's one dialog conceals all others. Where the
+  /// first look finds nothing, the last message stands for the entry; without one, too, the dialog is not in the inbox.
   public static let inboxLooksMax = 2_000
   public static let inboxLooksMin = 20
   /// Live entries that one session, or one room that it is entering, holds while a page is being read: some

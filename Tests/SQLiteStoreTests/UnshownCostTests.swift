@@ -76,8 +76,12 @@ import Testing
       #expect(found == [Position(1)])
       try add(looks + 1...3 * looks, isArchived: false, verona, writer)
       let some = try steps(writer, read)
-      #expect(found == [])
+      // The last message is found by its position.
+      #expect(found == [Position(1)])
       #expect(all > 20 && some <= all + 3, "\(some) and \(all)")
+      try writer.hide(Position(1), in: verona.dialog.id, for: juliet, counts: true)
+      try read()
+      #expect(found == [])
     }
   }
 

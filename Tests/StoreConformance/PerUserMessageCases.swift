@@ -90,6 +90,24 @@ extension StoreConformance {
         try equal(listed.map(\.lastMessage?.position), [next.position], "back")
       }
     },
+    Case(name: "a dialog that began with what is not shown is in no list until something is said") { scene in
+      try scene.write { writer in
+        let first = try scene.say(
+          Content(kind: .none), Envelope(), by: scene.romeo, to: scene.juliet, traits: [.archived], writer)
+        try writer.clear(first.dialog, upTo: .zero, leaves: true, for: scene.juliet.id)
+      }
+      func listed() throws -> [Position?] {
+        try scene.read { reader in
+          let summaries = try reader.dialogSummaries(of: scene.juliet.id)
+          let dialogs = try reader.dialogs(of: scene.juliet.id, before: .end, limit: 9)
+          try equal(summaries.map(\.dialog), dialogs.map(\.dialog.id), "summaries")
+          return dialogs.map(\.lastMessage?.position)
+        }
+      }
+      try equal(try listed(), [], "listed")
+      let said = try scene.write { try scene.say("1", by: scene.romeo, to: scene.juliet, $0) }
+      try equal(try listed(), [said.position], "back")
+    },
     Case(name: "a message of a room is hidden for each member alone") { scene in
       let (room, said) = try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)

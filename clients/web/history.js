@@ -408,7 +408,9 @@ export class History {
   async load(action) {
     this.loading = true;
     try {
-      await action();
+      // A page may be empty where the server has more; nothing would move for the next one.
+      const { length } = this.view.messages;
+      while (await action() && this.view.messages.length === length && !this.isClosed);
     } catch {
       // Offline: the next movement tries again.
       await new Promise((resolve) => setTimeout(resolve, 1000));

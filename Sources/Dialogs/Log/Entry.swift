@@ -341,8 +341,8 @@ public struct Mark: Hashable, Sendable {
   /// The number of counting messages of others behind the displayed one that the member has deleted for themselves.
   public var hidden: Int64
   /// The number of further counting messages of others behind the displayed one that were retracted, of the first
-  /// `Limits.retractedCountedMax` that were retracted there. A sum over dialogs may count fewer
-  /// of them (`Limits.retractedLooksMax`). A store computes it when it reads the mark, and never stores it.
+  /// `Limits.retractedCountedMax` that were retracted there. A sum over dialogs may count fewer of them
+  /// (`Limits.retractedLooksMax`). A store computes it when it reads the mark, and never stores it.
   public let retracted: Int64
 
   public init(

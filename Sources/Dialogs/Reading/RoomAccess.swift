@@ -130,7 +130,7 @@ extension StoreReader {
 
   /// Returns the same if `Dialog.shown` or `Room.shown` is known.
   public func last(of messages: MessageAccess, shown: Position) throws -> Entry? {
-    if let entry = try entry(shown, in: messages), entry.fact.isShown { return entry }
+    if let entry = try self.entry(shown, in: messages), entry.fact.isShown { return entry }
     return try history(
       of: messages, after: .zero, before: shown, limit: 1, ascending: false, looksMax: Limits.lastLooksMax
     ).first

@@ -57,13 +57,15 @@ extension Reader {
     var looks = Limits.archiveLooksMax
     return try connection(.summaries, user).all { row -> ConversationSummary? in
       let (dialog, flag) = (DialogID(row.int(0)), row.int(5))
-      guard let last = try lastKept(in: dialog, flag, for: user, before: .end, &looks) else { return nil }
+      let found = try lastKept(in: dialog, flag, for: user, before: .end, &looks)
       // Usually the last entry is shown, and no second look is needed.
-      var said: (position: Int64, isShown: Bool)? = last
-      if !last.isShown {
-        let behind = min(Position(last.position), Position(row.int(6)).next)
+      var said = found
+      if found?.isShown != true {
+        let behind = min(Position(found?.position ?? .max), Position(row.int(6)).next)
         said = try lastKept(in: dialog, flag, for: user, before: behind, shown: true, &looks)
       }
+      // The last message stands for entries that are too far behind the end.
+      guard let last = found ?? said else { return nil }
       return ConversationSummary(
         dialog: dialog, isRoom: row.int(1) == Self.roomKind,
         peer: UserID(row.int(2) == user.number ? row.int(3) : row.int(2)), unread: row.int(4), last: last.position,
@@ -136,7 +138,7 @@ extension Query {
     FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
     """)
   /// The newest entries first, whether each is shown, and whether it is kept and seen. A dialog's read ends at the first one that is.
-  static let lastEntries = Query(
+  fileprivate static let lastEntries = Query(
     """
     SELECT e.position, e.flags & \(EntryFlags.shown.rawValue) <> 0,
       CASE WHEN e.flags & ?2 THEN \(isSeen(by: "?3", "e.position", in: "?1")) ELSE 0 END

@@ -74,9 +74,13 @@ extension Query {
   fileprivate static let cleared = Query("SELECT \(cleared(by: "?1", in: "?2"))")
 
   /// Returns the condition on a row of `members` and its row of `dialogs` that the dialog is in the user's lists: something was shown
-  /// behind what the user has cleared, which the dialog's row tells without a look at entries.
+  /// behind what the user has cleared, which the dialog's row tells without a look at entries. Until something is shown,
+  /// `dialogs.shown` is the first entry, which is not.
   static func isListed(_ row: String, _ dialog: String) -> String {
-    "(\(row).left_list = 0 OR \(dialog).shown > max(\(row).cleared, \(dialog).expired))"
+    """
+    (\(row).left_list = 0 OR
+      \(dialog).sequence > 0 AND \(dialog).shown > max(\(row).cleared, \(dialog).expired))
+    """
   }
 
   fileprivate static let isHidden = Query("SELECT NOT \(isSeen(by: "?1", "?2", in: "?3"))")
