@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Testing
 
 @testable import Dialogs
@@ -11,6 +12,24 @@ import Testing
     Contact(
       owner: UserID(1), address: try address(number), peer: peer.map { UserID($0) }, subscription: subscription,
       version: .zero)
+  }
+
+  /// The names of groups that a form offers are those of some contacts of a long roster.
+  @Test func groupsAreThoseOfSomeContacts() throws {
+    var contacts: [BareJID: Contact] = [:]
+    for number in 0..<100 {
+      var item = try contact(number, .both, peer: nil)
+      item.groups = ["a\(number)", "b\(number)", "friends"]
+      contacts[item.address] = item
+    }
+    let user = User(
+      id: UserID(1), realm: RealmID(1), address: try BareJID("romeo@localhost"), state: .active,
+      createdAt: Timestamp(milliseconds: 0), profile: Profile(), lastSeenAt: nil, delivered: .zero)
+    let snapshot = ContactSnapshot(
+      user: user, contacts: contacts, blocks: [], rosterVersion: .zero, messagesFrom: .everybody)
+    #expect(snapshot.groupNames(limit: 1_000, contacts: 1_000).count == 201)
+    #expect(snapshot.groupNames(limit: 1_000, contacts: 10).count == 21)
+    #expect(snapshot.groupNames(limit: 7, contacts: 1_000).count == 7)
   }
 
   @Test func aChangeCopiesAPartOfTheTable() throws {

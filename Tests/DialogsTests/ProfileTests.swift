@@ -165,6 +165,19 @@ import Testing
     }
   }
 
+  /// However many items a node of vCards was configured to have, the newest is kept.
+  @Test func aNodeOfVCardsHasOneItem() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    for id in ["a", "b", "c"] {
+      let card = Card4(fullName: nil, displayName: "Romeo", bytes: Array(id.utf8))
+      try await stage.parley.post(publish(.card(card), id, in: .vCard4, [.itemsMax(nil)]), by: romeo)
+    }
+    let node = ProfileNode.vCard4.rawValue
+    #expect(try await stage.parley.read { try $0.itemIDs(in: node, of: romeo.id) } == ["c"])
+    #expect(try await stage.parley.read { try $0.node(node, of: romeo.id)?.itemCount } == 1)
+  }
+
   @Test func anItemRemovedFromTheMiddleChangesNothing() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -65,6 +65,10 @@ import Testing
   @Test func idsOfItemsAreARangeOfTheirIndex() throws {
     let plan = try plan(.itemIDs)
     #expect(plan == ["SEARCH items USING COVERING INDEX items_item (user=? AND node=?)"])
+    let newest = try self.plan(.newestItemIDs)
+    #expect(newest.contains { $0.contains("INDEX items_position (user=? AND node=?)") }, "\(newest)")
+    #expect(!newest.contains { $0.contains("TEMP B-TREE") }, "\(newest)")
+    #expect(!Query.newestItemIDs.text.contains("payload"))
   }
 
   /// The query reads in the order of the index, from the end of the previous page.

@@ -66,6 +66,8 @@ extension StoreConformance {
       try equal(try ids(true, 9), ["b", "c", "a"])
       try equal(try scene.read { try $0.itemIDs(in: "n", of: scene.romeo.id) }, ["a", "b", "c"])
       try equal(try scene.read { try $0.itemIDs(in: "other", of: scene.juliet.id) }, [])
+      try equal(try scene.read { try $0.itemIDs(newestIn: "n", of: scene.romeo.id, limit: 2) }, ["a", "c"])
+      try equal(try scene.read { try $0.itemIDs(newestIn: "n", of: scene.romeo.id, limit: 9) }, ["a", "c", "b"])
       try equal(try scene.read { try $0.item("a", in: "n", of: scene.romeo.id) }, again)
       try equal(try scene.read { try $0.item("a", in: "n", of: scene.juliet.id) }, a)
 

@@ -217,6 +217,22 @@ extension ContactSnapshot {
   /// The number of `contacts` at most, without composing them: those in several contact groups count for each.
   public var contactCountMax: Int { shared.reduce(own.count) { $0 + $1.members.count } }
 
+  /// Returns names of the roster's groups.
+  ///
+  /// - Parameters:
+  ///   - limit: the most names.
+  ///   - contacts: the most of the user's own items that are looked at, in no order. Those of contact groups need no look.
+  public func groupNames(limit: Int, contacts: Int) -> Set<String> {
+    var names = Set(shared.prefix(limit).map(\.group.displayName))
+    for contact in own.prefix(contacts) {
+      for name in contact.groups {
+        if names.count >= limit { return names }
+        names.insert(name)
+      }
+    }
+    return names
+  }
+
   /// Calls `body` with the `contacts` and what `find` returns for the local ones, without those by groups for whom it
   /// returns `nil`: they are not even composed.
   func forEachContact<Found>(finding find: (UserID) -> Found?, _ body: (Contact, Found?) -> Void) {

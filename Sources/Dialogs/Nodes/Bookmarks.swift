@@ -13,7 +13,7 @@ extension Judge {
     var node = try known ?? newNode(Bookmark.node, of: owner, [])
     var comparison = post.begun?.comparison ?? BookmarkComparison(draft, end: head)
     // Everything is checked before anything is written, and by what is named alone: a list that is refused costs what it is charged.
-    guard comparison.named.count <= node.configuration.capacity else { throw Problem.nodeFull }
+    guard comparison.named.count <= node.capacity else { throw Problem.nodeFull }
     if let others = draft.others, others.count > Limits.itemBytesMax { throw Problem.payloadTooBig }
     for (id, wish) in comparison.left.prefix(draft.comparedAtOnce) {
       var bookmark = wish

@@ -15,6 +15,12 @@ public struct Node: Hashable, Sendable {
   public var itemCount: Int
   public var byteCount: Int
 
+  /// The number of items that are kept. A node of vCards has one item, however many it was configured to have: no client reads
+  /// others, and each takes milliseconds to write.
+  public var capacity: Int {
+    name == ProfileNode.vCard4.rawValue ? min(1, configuration.capacity) : configuration.capacity
+  }
+
   public init(
     owner: UserID, name: String, configuration: NodeConfiguration, createdAt: Timestamp, itemCount: Int = 0,
     byteCount: Int = 0, creator: BareJID? = nil
@@ -144,8 +150,8 @@ public struct NodeConfiguration: Hashable, Sendable {
     }
   }
 
-  /// The number of items that are kept.
-  public var capacity: Int {
+  /// The number of items that a node keeps at most (`Node.capacity`).
+  var capacity: Int {
     persistsItems ? max(1, min(itemsMax ?? .max, Limits.itemsPerNodeMax)) : 0
   }
 }

@@ -11,6 +11,8 @@ public protocol NodeReader {
   func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem?
   /// Returns the ids of all items of a node, in their order: it reads an index alone, and no item.
   func itemIDs(in node: String, of owner: UserID) throws -> [String]
+  /// Returns the ids of the newest items of a node, the newest first, without reading what the items contain.
+  func itemIDs(newestIn node: String, of owner: UserID, limit: Int) throws -> [String]
   /// Returns the newest or oldest items published between two positions, both exclusive; either way in the order of
   /// publication.
   func items(

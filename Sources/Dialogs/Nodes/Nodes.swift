@@ -104,7 +104,7 @@ extension Judge {
       let event = NodeItem(id: item.id, content: item.content, position: head, time: time, publisher: publisher)
       return try tell(.published(event), of: node, by: owner, people: people)
     }
-    let surplus = old == nil ? max(0, node.itemCount + 1 - configuration.capacity) : 0
+    let surplus = old == nil ? max(0, node.itemCount + 1 - node.capacity) : 0
     if surplus > 0, configuration.whenFull == .reject, !isMirror { throw Problem.nodeFull }
     let oldest =
       surplus > 0 ? try writer.items(in: node.name, of: owner.id, newest: false, limit: surplus) : []
@@ -277,7 +277,7 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.isRepeat = node.configuration == was
     if receipt.isRepeat { return settle(post, receipt) }
-    let surplus = node.itemCount - node.configuration.capacity
+    let surplus = node.itemCount - node.capacity
     if surplus > 0 { try removeSurplus(surplus, from: &node, of: owner) }
     try store(node)
     if node.configuration.access != was.access || node.configuration.groups != was.groups {

@@ -33,6 +33,10 @@ extension Reader {
     try connection(.itemIDs, owner, node).all { $0.text(0) }
   }
 
+  func itemIDs(newestIn node: String, of owner: UserID, limit: Int) throws -> [String] {
+    try connection(.newestItemIDs, owner, node, bound(limit)).all { $0.text(0) }
+  }
+
   func items(
     in node: String, of owner: UserID, after: Position, before: Position, newest: Bool, limit: Int
   ) throws -> [NodeItem] {
@@ -101,6 +105,8 @@ extension Query {
   fileprivate static let item = Query(
     "SELECT \(itemColumns) FROM items WHERE user = ?1 AND node = ?2 AND item = ?3")
   static let itemIDs = Query("SELECT item FROM items WHERE user = ?1 AND node = ?2 ORDER BY item")
+  static let newestItemIDs = Query(
+    "SELECT item FROM items WHERE user = ?1 AND node = ?2 ORDER BY position DESC LIMIT ?3")
   private static func items(_ order: String) -> Query {
     Query(
       """

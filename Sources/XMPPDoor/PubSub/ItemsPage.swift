@@ -103,20 +103,14 @@ struct ItemsPage: Equatable {
 
   /// Returns the ids of all items (5.5), in the order of publication; the newest if not all fit an answer.
   static func ids(of node: Node, _ reader: any StoreReader) throws -> [String] {
-    var ids: [String] = []
-    var bytes = 0
-    var before = Position.end
-    while true {
-      let page = try reader.items(
-        in: node.name, of: node.owner, after: .zero, before: before, newest: true, limit: DoorLimits.itemsReadAtOnce)
-      for item in page.reversed() {
-        bytes += item.id.utf8.count + DoorLimits.itemOverheadBytes
-        if bytes > DoorLimits.itemsBytesMax { return ids.reversed() }
-        ids.append(item.id)
-      }
-      guard page.count == DoorLimits.itemsReadAtOnce, let first = page.first else { return ids.reversed() }
-      before = first.position
+    var left = DoorLimits.itemsBytesMax
+    let newest = try reader.itemIDs(
+      newestIn: node.name, of: node.owner, limit: DoorLimits.itemsBytesMax / DoorLimits.itemOverheadBytes)
+    let fitting = newest.prefix {
+      left -= $0.utf8.count + DoorLimits.itemOverheadBytes
+      return left >= 0
     }
+    return fitting.reversed()
   }
 
   func write(of node: Node, owner: String, into writer: inout ElementWriter) {

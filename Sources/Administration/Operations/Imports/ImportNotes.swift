@@ -355,7 +355,7 @@ enum ImportDecision {
     }
     // An item of the past must not take the place of one that was published here.
     if !isMirror, let node = try reader.node(publication.node, of: owner.id),
-      node.itemCount > 0, node.itemCount >= node.configuration.capacity,
+      node.itemCount > 0, node.itemCount >= node.capacity,
       let oldest = try reader.items(in: node.name, of: owner.id, newest: false, limit: 1).first,
       try !isNoted(.item(oldest.id, in: node.name))
     {
