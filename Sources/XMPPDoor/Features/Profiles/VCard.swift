@@ -62,20 +62,30 @@ struct VCard: Feature {
   static func answer(_ turn: Turn, of address: BareJID, isWhole: Bool = true) {
     let isOwn = address == turn.party.address
     let (viewer, jid) = (turn.party, turn.jid.jid)
-    turn.fetch { reader -> Stored? in
+    turn.fetch { reader -> (exists: Bool, card: ByteBuffer)? in
       guard let user = try reader.user(address), user.state == .active else { return nil }
       if !isOwn, try reader.blocks(of: user.id).contains(where: { $0.matches(jid) }) { return nil }
       let avatar = try reader.avatar(of: user, for: viewer)
-      guard isWhole else { return Stored(profile: Profile(), avatar: avatar) }
-      return Stored(
-        profile: user.profile, fullName: try reader.fullName(of: user.id),
-        vCard: try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes), avatar: avatar)
-    } reply: { (stored) throws(StanzaError) in
+      var stored = Stored(profile: Profile(), avatar: avatar)
+      if isWhole {
+        stored.profile = user.profile
+        stored.fullName = try reader.fullName(of: user.id)
+        stored.vCard = try reader.value(of: user.id, node: ValueKey.vCard, item: ValueKey.bytes)
+      }
+      return (stored.exists, encoded(stored))
+    } reply: { (found) throws(StanzaError) in
       // The user's own is empty if there is none (3.1): clients that are to set a first picture read it before. Of others
       // no vCard and no user look alike (3.3).
-      guard let stored, isOwn || stored.exists else { throw StanzaError(.serviceUnavailable) }
-      turn.reply { write(stored, into: &$0) }
+      guard let found, isOwn || found.exists else { throw StanzaError(.serviceUnavailable) }
+      turn.reply { $0.raw(found.card) }
     }
+  }
+
+  /// Returns a vCard as it is sent. It is called on a reader's thread: to parse the stored one takes an event loop milliseconds.
+  static func encoded(_ stored: Stored) -> ByteBuffer {
+    var writer = ElementWriter()
+    write(stored, into: &writer)
+    return writer.buffer
   }
 
   static func write(_ stored: Stored, into writer: inout ElementWriter) {

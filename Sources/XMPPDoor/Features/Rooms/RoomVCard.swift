@@ -16,9 +16,10 @@ struct RoomVCard: Feature {
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
     turn.occupancy { (room, _) in
       turn.fetch { reader in
-        VCard.Stored(profile: Profile(displayName: room.settings.name), avatar: try reader.avatar(of: room))
-      } reply: { (stored) throws(StanzaError) in
-        turn.reply { VCard.write(stored, into: &$0) }
+        VCard.encoded(
+          VCard.Stored(profile: Profile(displayName: room.settings.name), avatar: try reader.avatar(of: room)))
+      } reply: { (card) throws(StanzaError) in
+        turn.reply { $0.raw(card) }
       }
     }
   }
