@@ -61,8 +61,9 @@ enum DoorLimits {
   /// component: one read can hold a thousand requests for a roster of two megabytes. While the other side does not take them, its
   /// input waits. A channel counts as full from 256 KiB on, so that beside the last answers five times as much waits at most.
   static let gatheredBytesMax = 64 * 1024
-  /// The bytes of a roster, a block list, waiting requests, or presences that are written for one request, for which the user is
-  /// charged as for one stanza: to copy and encrypt them takes as long. A user is sent 64 MB of them at once, and 12.5 MB a second.
+  /// The bytes of the answer to one request, also of several stanzas as a page of an archive or a room's history, for which the user is
+  /// charged as for one stanza beside the request: to copy and encrypt them takes as long. Fewer cost nothing. A user is sent 64 MB of
+  /// them at once, and 12.5 MB a second; with their requests, 40 of the largest pages of an archive (`archivePageBytesMax`).
   static let answerBytesPerStanza = 64 * 1024
   /// The bytes that may wait for a client that reads none. A session lags as soon as its channel is full (its messages
   /// wait in the log, its requests unread); from this bound on it loses presence updates.
@@ -231,8 +232,10 @@ enum DoorLimits {
   /// The pending subscription requests that a new session is sent; the next session gets others once these are
   /// answered.
   static let pendingSubscriptionsTold = 100
-  /// The groups of the owner's contacts that the form of a node offers to choose from. Others can be named all the same.
+  /// The groups of the owner's contacts that the form of a node offers to choose from, and the contacts that are looked at for them: half
+  /// a millisecond at most, where a whole roster has up to 120,000 names. Others can be named all the same.
   static let rosterGroupsOffered = 100
+  static let rosterGroupContacts = 500
   /// The people that one change of affiliations or subscriptions may name; more is refused with `policy-violation`.
   static let nodePeopleNamedMax = 256
   /// The bytes of one contact's last items; clients can request the rest. Items meant to be pushed to all contacts fit:
@@ -241,9 +244,10 @@ enum DoorLimits {
   /// The contacts whose last items are looked up at once, so that a roster of thousands leaves the store's readers to
   /// others in between.
   static let lastItemsContacts = 64
-  /// Items of a roster or block list that is written, or of a roster's changes, and presences that are probed for, for which the user
-  /// is charged as for one stanza, as for rows of the store: they take some 40 us of an event loop. The same roster is written once,
-  /// however many clients get it. A user has two of the most items at once and one more in 2.5 seconds, and is not read meanwhile.
+  /// Items of a roster or block list that is written, or of a roster's changes, presences that are probed for, and contacts whose last
+  /// items are looked for, for which the user is charged as for one stanza, as for rows of the store: they take some 40 us of an event
+  /// loop. The same roster is written once, however many clients get it. A user has two of the most items at once and one more in 2.5
+  /// seconds, and is not read meanwhile.
   static let rosterItemsPerStanza = 20
   /// The bytes outside ASCII of a long request for which the user is charged as for one stanza (`AddressCost`): as addresses they take 15
   /// to 40 us of an event loop. An encoded label of a domain counts as so many. A request of 256 KiB that is full of them counts as some

@@ -265,8 +265,8 @@ struct ProfileTests {
 
   @Test func changesAreTold() {
     func amended(_ extras: String, _ hash: String?, mayFillEmpty: Bool = false) -> String? {
-      AvatarHash.amended(Array(extras.utf8), hash: hash, mayFillEmpty: mayFillEmpty).map {
-        String(decoding: $0, as: UTF8.self)
+      AvatarHash.Said(extras: Array(extras.utf8)).amended(hash: hash, mayFillEmpty: mayFillEmpty).map {
+        String(decoding: $0.extras, as: UTF8.self)
       }
     }
     let caps = "<c xmlns='http://jabber.org/protocol/caps' hash='sha-1' node='n' ver='v'/>"
@@ -278,5 +278,17 @@ struct ProfileTests {
     #expect(amended(Self.none, Self.hash) == nil, "the client's own word")
     #expect(amended(Self.none, Self.hash, mayFillEmpty: true) == Self.full)
     #expect(amended(Self.none, nil, mayFillEmpty: true) == nil)
+    #expect(amended("<a", Self.hash) == nil, "it cannot be parsed")
+  }
+
+  /// A presence that the server has amended is compared, and amended again, without parsing it: this one could not be.
+  @Test func whatTheServerWroteIsNotParsed() {
+    let said = AvatarHash.Said(extras: Array("<a\(Self.full)".utf8), hash: Self.hash, ownBytes: Self.full.utf8.count)
+    #expect(said.amended(hash: Self.hash, mayFillEmpty: false) == nil)
+    let next = said.amended(hash: nil, mayFillEmpty: false)
+    #expect(next.map { String(decoding: $0.extras, as: UTF8.self) } == "<a\(Self.none)")
+    #expect(next?.amended(hash: "aa", mayFillEmpty: false) == nil)
+    let last = next?.amended(hash: Self.hash, mayFillEmpty: true)
+    #expect(last.map { String(decoding: $0.extras, as: UTF8.self) } == "<a\(Self.full)")
   }
 }

@@ -75,17 +75,21 @@ struct PEP: Feature {
   private static func items(_ turn: Turn, _ request: ItemsRequest) {
     let address = turn.host
     let (viewer, jid, services) = (turn.party, turn.jid, turn.parley.pubsub)
-    turn.fetch { reader -> (FoundNode, ItemsPage?) in
+    turn.fetch { reader -> (FoundNode, ByteBuffer?) in
       let found = try FoundNode(request.node, of: address, for: viewer, at: jid, reader, services)
-      guard case .node(let node) = found else { return (found, nil) }
-      var page = try ItemsPage(request, of: node, reader)
-      if let items = page?.items { page?.items = try VCard4.completed(items, of: node.owner, for: viewer, reader) }
-      return (found, page)
+      guard case .node(let node) = found, var page = try ItemsPage(request, of: node, reader) else {
+        return (found, nil)
+      }
+      page.items = try VCard4.completed(page.items, of: node.owner, for: viewer, reader)
+      // Pictures and vCards take milliseconds to write, which an event loop does not have.
+      var writer = ElementWriter()
+      page.write(of: node, owner: address.description, into: &writer)
+      return (found, writer.buffer)
     } reply: { (found, page) throws(StanzaError) in
       let node = try found.get()
       guard node.configuration.persistsItems else { throw .unsupported("persistent-items") }
       guard let page else { throw StanzaError(.itemNotFound, "the page begins at no item of this node") }
-      turn.reply { page.write(of: node, owner: address.description, into: &$0) }
+      turn.reply { $0.raw(page) }
     }
   }
 
@@ -182,37 +186,34 @@ struct PEP: Feature {
 
   /// Answers with the form of a node that is yet to be created (8.3).
   private static func defaults(_ turn: Turn) {
-    let (viewer, isAtService) = (turn.party, turn.isAtService)
-    turn.fetch { reader in
-      try offeredGroups(of: viewer, reader)
-    } reply: { groups in
+    let isAtService = turn.isAtService
+    turn.afterPosts {
       let configuration = isAtService ? NodeConfiguration.atService : NodeConfiguration()
       turn.reply {
-        writeForm(configuration, groups: groups, node: nil, "default", isAtService: isAtService, into: &$0)
+        writeForm(
+          configuration, groups: offeredGroups(turn), node: nil, "default", isAtService: isAtService, into: &$0)
       }
     }
   }
 
   /// Returns the groups of contacts that a form offers for `pubsub#roster_groups_allowed`.
-  private static func offeredGroups(of viewer: Party, _ reader: any StoreReader) throws -> Set<String> {
-    let groups = try reader.contacts(of: viewer.id).lazy.flatMap(\.groups)
-    return Set(Set(groups).sorted().prefix(DoorLimits.rosterGroupsOffered))
+  private static func offeredGroups(_ turn: Turn) -> Set<String> {
+    turn.session.contactSnapshot?.groupNames(
+      limit: DoorLimits.rosterGroupsOffered, contacts: DoorLimits.rosterGroupContacts) ?? []
   }
 
   /// Returns the configuration form (8.2).
   private static func configuration(_ turn: Turn, _ name: String) {
     let (owner, viewer, jid, services) = (turn.host, turn.party, turn.jid, turn.parley.pubsub)
-    turn.fetch { reader in
-      (
-        try FoundNode.owned(name, of: owner, for: viewer, at: jid, reader, services),
-        try offeredGroups(of: viewer, reader)
-      )
-    } reply: { (found, groups) throws(StanzaError) in
+    turn.fetch { reader -> FoundNode? in
+      try FoundNode.owned(name, of: owner, for: viewer, at: jid, reader, services)
+    } reply: { (found) throws(StanzaError) in
       // 8.2.3.2.
       guard let node = try found?.get() else { throw StanzaError(.forbidden) }
       turn.reply {
         writeForm(
-          node.configuration, groups: groups, node: name, "configure", isAtService: node.owner.isService, into: &$0)
+          node.configuration, groups: offeredGroups(turn), node: name, "configure", isAtService: node.owner.isService,
+          into: &$0)
       }
     }
   }
@@ -314,7 +315,8 @@ struct PEP: Feature {
     if isAvailable { tellPending(session) }
   }
 
-  /// Sends the last items, when the client has sent a presence or stated its interests.
+  /// Sends the last items, when the client has sent a presence or stated its interests. The user is charged for the contacts, all of whom
+  /// are looked at.
   static func announced(by session: XMPPSession) {
     guard session[waits], let interests = session.onlineSession?.interests, !interests.isEmpty else { return }
     session[waits] = false
@@ -334,7 +336,10 @@ struct PEP: Feature {
       // If this fails, the client can still request them.
       guard case .success(let events) = result, session.isAvailable, let contactSnapshot = session.contactSnapshot
       else { return }
-      for event in events { NodeWriter.send(event, .direct, to: session) }
+      session.charge(items: contactSnapshot.contactCountMax)
+      session.answering {
+        for event in events { NodeWriter.send(event, .direct, to: session) }
+      }
       let contacts = contactSnapshot.contacts.compactMap { publisher($0, contactSnapshot, session) }
       tellLast(of: contacts.sorted { $0.id < $1.id }[...], interests, on: [.onPresence], session)
     }
@@ -384,7 +389,9 @@ struct PEP: Feature {
       return (events, looked)
     } then: { result in
       guard case .success(let page) = result, session.isAvailable else { return }
-      for event in page.events { NodeWriter.send(event, .direct, to: session) }
+      session.answering {
+        for event in page.events { NodeWriter.send(event, .direct, to: session) }
+      }
       let rest = contacts.dropFirst(page.looked)
       if !rest.isEmpty { session.whenTaken { tellLast(of: rest, interests, on: occasions, session) } }
     }
@@ -430,6 +437,8 @@ struct PEP: Feature {
         owner: owner, node: node.name, kind: .published(item), configuration: node.configuration, isLast: true)
       bytes += event.byteCount
       if bytes > bound { break }
+      // It is encoded here, on a reader's thread: a vCard or a picture takes an event loop milliseconds.
+      _ = NodeWriter.tail(of: event)
       events.append(event)
     }
     return events

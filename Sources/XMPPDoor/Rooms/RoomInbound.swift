@@ -87,7 +87,9 @@ enum RoomInbound {
         let said = entries.filter { if case .message = $0.fact { true } else { false } }
         let count = request.select(
           said.reversed().lazy.map { ($0.time, RoomOutbound.byteCount(of: $0, for: session)) }, now: now)
-        for entry in said.suffix(count) { RoomOutbound.entry(entry, delayed: true, to: session) }
+        session.answering {
+          for entry in said.suffix(count) { RoomOutbound.entry(entry, delayed: true, to: session) }
+        }
       }
       RoomOutbound.topic(room, to: session)
       goOn(room.address, visit, through: position, isLast: true, session)

@@ -30,12 +30,14 @@ final class Turn {
   var party: Party { session.party }
   var jid: FullJID { session.jid }
 
-  /// Answers an IQ request with a result; `content` writes inside `<iq/>`.
+  /// Answers an IQ request with a result; `content` writes inside `<iq/>`. The user is charged for its bytes.
   func reply(_ content: (inout ElementWriter) -> Void = { _ in }) {
-    session.answer { writer in
-      stanza.openReply(type: IQType.result.text, into: &writer, to: session.answered)
-      content(&writer)
-      writer.close()
+    session.answering {
+      session.answer { writer in
+        stanza.openReply(type: IQType.result.text, into: &writer, to: session.answered)
+        content(&writer)
+        writer.close()
+      }
     }
   }
 
@@ -97,7 +99,8 @@ final class Turn {
     session.await(body, then: then)
   }
 
-  /// Reads from the store; failures are answered as errors.
+  /// Reads from the store; failures are answered as errors. The user is charged for all bytes that `reply` writes, such as a page of an
+  /// archive.
   func fetch<Value: Sendable>(
     as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
     reply: @escaping (Value) throws(StanzaError) -> Void
@@ -105,7 +108,9 @@ final class Turn {
     session.fetch(as: kind, body) { [self] (result: Result<Value, Problem>) in
       switch result {
       case .success(let value):
-        do throws(StanzaError) { try reply(value) } catch { fail(error) }
+        do throws(StanzaError) {
+          try session.answering { () throws(StanzaError) in try reply(value) }
+        } catch { fail(error) }
       case .failure(let problem): fail(problem)
       }
     }

@@ -29,7 +29,11 @@ final class XMPPSession {
   private var slots: [ObjectIdentifier: Any] = [:]
 
   /// The presence that was last broadcast; `nil` if unavailable.
-  var presence: Presence?
+  var presence: Presence? {
+    didSet { avatarSaid = nil }
+  }
+  /// What the presence says of the avatar; `nil` until that is looked for.
+  var avatarSaid: AvatarHash.Said?
 
   private var posts = PostsInFlight()
   private var isRunningWaiting = false
@@ -292,11 +296,28 @@ final class XMPPSession {
     }
   }
 
+  /// The bytes of the stanzas that were written to the client.
+  private var writtenBytes = 0
+  private var isAnswering = false
+
+  /// Runs work that answers a request, and charges the user for the bytes that it writes to the client. Work within it is charged
+  /// with it.
+  func answering<Failure: Error>(_ work: () throws(Failure) -> Void) throws(Failure) {
+    if isAnswering { return try work() }
+    isAnswering = true
+    let before = writtenBytes
+    defer {
+      isAnswering = false
+      charge(bytes: writtenBytes - before)
+    }
+    try work()
+  }
+
   /// Charges the user for what is written for one request: so many items, and so many bytes. A component that asks for them
-  /// has a budget of its own.
+  /// has a budget of its own, and people elsewhere have that of their domain, which counts what the domain sends.
   func charge(items: Int = 0, bytes: Int = 0) {
     let stanzas = items / DoorLimits.rosterItemsPerStanza + bytes / DoorLimits.answerBytesPerStanza
-    if stanzas > 0, impersonated == nil { sending.owe(stanzas: stanzas, now: parley.clock.now) }
+    if stanzas > 0, impersonated == nil, !party.realm.isRemote { sending.owe(stanzas: stanzas, now: parley.clock.now) }
   }
 
   /// Returns whether a stanza is the answer to a request of others, of which there are no more than requests. It is not
@@ -675,10 +696,7 @@ final class XMPPSession {
   /// Writes one stanza. Under stream management it is kept until acknowledged, as `kept` or, if that is `nil`, as its
   /// bytes.
   func send(counted: Bool = true, as kept: Sent? = nil, _ body: (inout ElementWriter) -> Void) {
-    guard management.isEnabled, counted else {
-      outlet?.write(body)
-      return
-    }
+    guard management.isEnabled, counted else { return write(body) }
     let item: Sent
     if let kept {
       item = kept
@@ -691,10 +709,17 @@ final class XMPPSession {
     guard management.sending(item, byteCount: byteCount) else { return overflow() }
     entryBytes += item.entryBytes
     if byteCount > 0, management.outbound.byteCount >= countedAgainFrom { countUnacknowledged() }
-    guard let outlet else { return }
     switch item {
-    case .bytes(let buffer): outlet.write { $0.raw(buffer) }
-    case .entry, .result: outlet.write(body)
+    case .bytes(let buffer): write { $0.raw(buffer) }
+    case .entry, .result: write(body)
+    }
+  }
+
+  private func write(_ body: (inout ElementWriter) -> Void) {
+    outlet?.write { writer in
+      let start = writer.buffer.writerIndex
+      body(&writer)
+      writtenBytes += writer.buffer.writerIndex - start
     }
   }
 

@@ -20,7 +20,7 @@ struct Blocking: Feature {
         turn.parley.hub.update(turn.session.handle) { $0.wantsBlocks = true }
         guard let contactSnapshot = turn.session.contactSnapshot else { throw StanzaError(.internalServerError) }
         let blocks = contactSnapshot.blocks
-        turn.session.charge(items: blocks.count, bytes: blocks.reduce(0) { $0 + $1.jid.description.utf8.count })
+        turn.session.charge(items: blocks.count)
         turn.reply { Self.write(Self.blocklist, blocks, into: &$0) }
       }
     }

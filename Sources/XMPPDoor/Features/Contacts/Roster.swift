@@ -9,7 +9,7 @@ import XMPP
 ///
 /// The whole roster is encoded once per snapshot, so that a get copies bytes. A client that states its version (2.6)
 /// gets only the changes since, each item once, as pushes behind an empty result. The user is charged for what is encoded, and for
-/// each copy by its bytes.
+/// each copy by its bytes, as for every answer.
 ///
 /// A contact by a contact group to whom the user gave no name has that of their profile (2.1.2.4).
 struct Roster: Feature {
@@ -92,7 +92,6 @@ struct Roster: Feature {
       turn.session.charge(items: contactSnapshot.contactCountMax)
       return encoded(contactSnapshot, version: turn.parley.cursor(contactSnapshot.rosterVersion, in: turn.party.realm))
     }
-    turn.session.charge(bytes: body.readableBytes)
     turn.reply { $0.raw(body) }
   }
 

@@ -60,35 +60,71 @@ struct AvatarHash: Feature {
     }
   }
 
-  /// Handles a change of the user's profile: if the avatar has changed, the session's presence is sent again.
+  /// Handles a change of the user's profile: if the avatar has changed, the session's presence is sent again. A presence is parsed once,
+  /// and not for each change: profiles change often, and each session has a presence of up to a whole stanza.
   static func changed(_ profile: Profile, _ session: XMPPSession) {
-    guard let presence = session.presence, let said = presence.extras else { return }
+    guard let presence = session.presence, let extras = presence.extras else { return }
+    let said = session.avatarSaid ?? Said(extras: extras)
+    session.avatarSaid = said
     let isOurs = session[retraction] === presence
-    guard let extras = amended(said, hash: profile.avatarHash, mayFillEmpty: isOurs) else { return }
+    guard let amended = said.amended(hash: profile.avatarHash, mayFillEmpty: isOurs) else { return }
     let next = Presence(
       from: presence.from, resource: presence.resource, availability: presence.availability, status: presence.status,
-      priority: presence.priority, id: presence.id, language: presence.language, extras: extras,
+      priority: presence.priority, id: presence.id, language: presence.language, extras: amended.extras,
       time: session.parley.clock.now)
     session[retraction] = profile.avatarHash == nil ? next : nil
     session.presence = next
+    session.avatarSaid = amended
     let count = session.parley.hub.setPresence(next, of: session.handle)
     if count > 0 { session.sending.owe(deliveries: count, now: next.time) }
   }
 
-  /// Returns the children of a presence with another hash; `nil` if nothing changes.
-  static func amended(_ extras: [UInt8], hash: String?, mayFillEmpty: Bool) -> [UInt8]? {
-    let document = Array("<presence xmlns='jabber:client'>".utf8) + extras + Array("</presence>".utf8)
-    guard let presence = try? Element(parsing: document) else { return nil }
-    let said = presence.first(update)?.first(photo)
-    if let said {
-      if !said.hasText && (!mayFillEmpty || hash == nil) { return nil }
-      if let hash, said.text == hash { return nil }
-    } else if hash == nil {
-      return nil
+  /// The children of a presence, and what they say of the avatar.
+  struct Said: Sendable {
+    let extras: [UInt8]
+    /// The hash, empty if there is no avatar; `nil` if nothing is said.
+    private let hash: String?
+    /// The bytes at the end of the children that say so, if this server has written them there.
+    private let ownBytes: Int?
+
+    /// Creates what a client's presence says. Children that cannot be parsed are left as they are, as if they said that there is none.
+    init(extras: [UInt8]) {
+      self.extras = extras
+      ownBytes = nil
+      if let presence = Self.parsed(extras) {
+        hash = presence.first(AvatarHash.update)?.first(AvatarHash.photo)?.text
+      } else {
+        hash = ""
+      }
     }
-    var writer = ElementWriter()
-    writer.children(of: presence) { $0.is(update) }
-    write(hash, into: &writer)
-    return Array(writer.buffer.readableBytesView)
+
+    /// Creates what this server has written at the end of the children.
+    init(extras: [UInt8], hash: String?, ownBytes: Int) {
+      self.extras = extras
+      self.hash = hash ?? ""
+      self.ownBytes = ownBytes
+    }
+
+    private static func parsed(_ extras: [UInt8]) -> Element? {
+      try? Element(parsing: Array("<presence xmlns='jabber:client'>".utf8) + extras + Array("</presence>".utf8))
+    }
+
+    /// Returns the children with another hash; `nil` if nothing changes.
+    func amended(hash: String?, mayFillEmpty: Bool) -> Said? {
+      if self.hash == hash || hash == nil && self.hash?.isEmpty == true { return nil }
+      if self.hash?.isEmpty == true, !mayFillEmpty { return nil }
+      var writer = ElementWriter()
+      if let ownBytes {
+        writer.raw(extras.dropLast(ownBytes))
+      } else if let presence = Self.parsed(extras) {
+        writer.children(of: presence) { $0.is(AvatarHash.update) }
+      } else {
+        return nil
+      }
+      let start = writer.buffer.readableBytes
+      AvatarHash.write(hash, into: &writer)
+      return Said(
+        extras: Array(writer.buffer.readableBytesView), hash: hash, ownBytes: writer.buffer.readableBytes - start)
+    }
   }
 }
