@@ -92,7 +92,10 @@ extension Judge {
       try send(stanza, to: peer, by: nil)
     case .forward(let report, let way): try forward(report, way)
     case .overdue(let pair, let position): try tellQueued(pair, through: position)
-    case .taken(let pair, let position): try take(pair, through: position)
+    case .taken(let pair, let position):
+      if let end = try take(pair, through: position) {
+        return leave(Post.Begun(left: .outbox(.taken(pair, through: end)), entry: nil))
+      }
     case .bounce(let pair, let positions, let failure):
       // What is written from now on is not meant.
       let end = min(positions.upperBound, head)
@@ -134,10 +137,13 @@ extension Judge {
     settle(post)
   }
 
-  /// Gives up the first rows at these positions. Returns the position of the next ones; `nil` if there are none.
+  /// Gives up the first rows at these positions, apart from those that were taken and are still to be removed. Returns the position of the next ones; `nil` if there are none.
   private mutating func bounce(
     _ positions: ClosedRange<Position>, of pair: DomainPair, _ failure: FederationFailure
   ) throws -> Position? {
+    let first = try ledger().pairs[pair]?.takenThrough.next ?? .zero
+    guard first <= positions.upperBound else { return nil }
+    let positions = max(first, positions.lowerBound)...positions.upperBound
     let rows = try writer.outbox(of: pair, after: positions.lowerBound.previous, limit: Limits.outboxBouncedMax)
     let isFull = rows.count == Limits.outboxBouncedMax
     let end = isFull ? min(rows.last?.position ?? .zero, positions.upperBound) : positions.upperBound
@@ -243,6 +249,8 @@ struct OutboxLedger {
     var lookedAt = Position.zero
     /// Behind this no row's author has been told that it waits.
     var toldThrough = Position.zero
+    /// The rows up to here have been taken, and are being removed (`take`); `.zero` if none are.
+    var takenThrough = Position.zero
   }
   var pairs: [DomainPair: Waiting] = [:]
   var authors: [UserID: Int] = [:]

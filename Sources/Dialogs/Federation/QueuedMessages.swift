@@ -22,19 +22,24 @@ extension Judge {
     outbox?.pairs[pair]?.toldThrough = max(last, waiting.toldThrough)
   }
 
-  /// Removes the rows up to a position, which the other server has taken.
-  mutating func take(_ pair: DomainPair, through end: Position) throws {
-    guard let waiting = try ledger().pairs[pair] else { return }
+  /// Removes the rows up to a position, which the other server has taken, and tells their authors if they were told that they
+  /// wait: `Limits.outboxToldAtOnce` of these in one post. Returns the position if more of them are left: until they are removed,
+  /// they are not given up either.
+  mutating func take(_ pair: DomainPair, through end: Position) throws -> Position? {
+    guard let waiting = try ledger().pairs[pair] else { return nil }
+    let end = min(end, head)
     let told = min(end, waiting.toldThrough)
-    var position = Position.zero
-    // A link has few rows under way, and reports them soon.
-    while position < told {
-      let rows = try writer.outbox(of: pair, after: position, limit: Limits.outboxToldAtOnce)
+    var last = end
+    if told > .zero {
+      let rows = try writer.outbox(of: pair, after: .zero, limit: Limits.outboxToldAtOnce)
       for row in rows where row.position <= told { try tell(nil, of: row) }
-      position = rows.count < Limits.outboxToldAtOnce ? told : rows.last?.position ?? told
+      if rows.count == Limits.outboxToldAtOnce, let read = rows.last?.position, read < told { last = read }
     }
-    if told == waiting.toldThrough { outbox?.pairs[pair]?.toldThrough = .zero }
-    try remove(.zero...end, of: pair)
+    let isRestLeft = last < end
+    if !isRestLeft, told == waiting.toldThrough { outbox?.pairs[pair]?.toldThrough = .zero }
+    outbox?.pairs[pair]?.takenThrough = isRestLeft ? end : .zero
+    try remove(.zero...last, of: pair)
+    return isRestLeft ? end : nil
   }
 
   /// Tells the author of a message that it waits, or has been taken after that.
