@@ -1,8 +1,14 @@
 /// The bounds of the core: each with its number, its reason, and what happens at it.
 public enum Limits {
-  /// The presences of contacts elsewhere that are kept in memory, with some hundred bytes each. At the bound the oldest of
-  /// the zone with the most (`DomainZone`) is forgotten: a later session asks the other server.
-  public static let remotePresencesMax = 200_000
+  /// Bytes, about, of the presences of contacts elsewhere that are kept in memory: some hundred thousand ordinary ones; a server
+  /// has a share of its memory if that is less. At the bound the oldest of the zone with the most bytes (`DomainZone`) is forgotten:
+  /// a later session asks the other server.
+  public static let remotePresencesBytesMax = 128 << 20
+  /// Bytes of one of them beside its texts, about: the presence, its places in the records, and the header of each.
+  static let remotePresenceRecordBytes = 512
+  /// Deliveries and looked-up contacts in one piece of showing the people of a domain elsewhere as offline (`Departure`), after
+  /// which the link's thread serves others: a millisecond at most, apart from a contact of very many users here.
+  static let departureStep = 256
   /// The times of a sixteenth of all users that were stored and are still kept for readers of an older snapshot: it would
   /// take some thousand people who leave during one read to forget one too early.
   static let lastSeenStoredMax = 256
@@ -186,9 +192,9 @@ public enum Limits {
   public static let outboxRowsPerPairMax = 100_000
   /// Rows of one author to all domains: nobody writes more while a server is away, but programs would.
   public static let outboxRowsPerAuthorMax = 1_000
-  /// Rows that one transaction gives up, so that other posts wait a few milliseconds at most; the rest follows.
-  public static let outboxBouncedMax = 500
-  /// Rows that one transaction tells their authors of because they wait; the rest follows.
+  /// Rows that one transaction gives up, so that other posts wait some five milliseconds at most; the rest follows.
+  public static let outboxBouncedMax = 100
+  /// Rows that one transaction tells their authors of because they wait, or have been taken after that; the rest follows.
   public static let outboxToldAtOnce = 100
   /// Pairs of domains whose oldest rows expire that are read at once: finding them looks at all pairs with rows.
   static let outboxExpiriesAtOnce = 256

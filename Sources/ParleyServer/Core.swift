@@ -37,7 +37,7 @@ package struct Core: Sendable {
     try open(
       settings, folder, createsKeys: createsKeys, signIn: .none, beforeSend: nil, memory: SessionMemory(),
       inboxBytesMax: Limits.inboxBytesMax, cacheBytesMax: Limits.cacheBytesMax,
-      beforeSendBytesMax: Limits.beforeSendBytesMax, uploadsMax: Limits.uploadsMax, clock: SystemClock(),
+      remotePresencesBytesMax: Limits.remotePresencesBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax, uploadsMax: Limits.uploadsMax, clock: SystemClock(),
       metrics: Metrics(), traces: nil, logger: logger)
   }
 
@@ -49,13 +49,14 @@ package struct Core: Sendable {
   ///   - memory: The memory of all sessions.
   ///   - inboxBytesMax: The bytes of the posts that wait to be committed.
   ///   - cacheBytesMax: The bytes of what the committer remembers of the store.
+  ///   - remotePresencesBytesMax: The bytes of the presences of contacts elsewhere.
   ///   - beforeSendBytesMax: The bytes of the posts that wait for the hook.
   ///   - uploadsMax: The uploads at a time.
   ///   - traces: The spans of requests and stanzas; nil if the server makes none.
   static func open(
     _ settings: Settings, _ folder: DataFolder, createsKeys: Bool, signIn: SignInPolicy, beforeSend: BeforeSendClient?,
-    memory: SessionMemory, inboxBytesMax: Int, cacheBytesMax: Int, beforeSendBytesMax: Int, uploadsMax: Int,
-    clock: any Clock, metrics: Metrics, traces: Traces?, logger: Logger
+    memory: SessionMemory, inboxBytesMax: Int, cacheBytesMax: Int, remotePresencesBytesMax: Int,
+    beforeSendBytesMax: Int, uploadsMax: Int, clock: any Clock, metrics: Metrics, traces: Traces?, logger: Logger
   ) throws(StartupError) -> Core {
     do {
       let missingKeys = KeyFiles.missing(in: folder.path)
@@ -95,6 +96,7 @@ package struct Core: Sendable {
       options.memory = memory
       options.inboxBytesMax = inboxBytesMax
       options.cacheBytesMax = cacheBytesMax
+      options.remotePresencesBytesMax = remotePresencesBytesMax
       options.uploadsMax = uploadsMax
       options.blobs = blobs
       options.threads = settings.threads

@@ -32,6 +32,8 @@ struct MemoryBounds: Hashable, Sendable {
   var inbox: Int { min(memory / ServerLimits.inboxShare, Limits.inboxBytesMax) }
   /// What the committer remembers of the store.
   var caches: Int { min(memory / ServerLimits.cacheShare, Limits.cacheBytesMax) }
+  /// The presences of contacts elsewhere.
+  var remotePresences: Int { min(memory / ServerLimits.remotePresenceShare, Limits.remotePresencesBytesMax) }
   /// The posts that wait for the before-send hook.
   var beforeSend: Int { min(memory / ServerLimits.beforeSendShare, Limits.beforeSendBytesMax) }
 
@@ -57,6 +59,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("posts before their commit, and in it", 2 * inbox),
       ("posts that wait for `before_send`", beforeSend),
       ("what writing remembers of the database", caches),
+      ("presences of contacts elsewhere", remotePresences),
       ("uploads", uploads * ServerLimits.uploadBytes),
       ("downloads", downloads * Downloads.memoryBytes),
       ("requests to components and push services", XMPPListener.questionBytesMost),

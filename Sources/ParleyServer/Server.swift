@@ -67,6 +67,7 @@ public enum Server {
       settings, folder, createsKeys: true,
       signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger), beforeSend: beforeSend,
       memory: memory.sessions, inboxBytesMax: memoryBounds.inbox, cacheBytesMax: memoryBounds.caches,
+      remotePresencesBytesMax: memoryBounds.remotePresences,
       beforeSendBytesMax: memoryBounds.beforeSend, uploadsMax: memoryBounds.uploads, clock: clock, metrics: metrics,
       traces: exporter.map { Traces($0.tracer) }, logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }

@@ -74,8 +74,8 @@ enum ServerLimits {
   static let descriptorsKeptMost = 4_096
   /// Divisors of the memory of the process, for the bound of each kind of memory that clients make the server hold: `heldShare`
   /// for kinds that strangers can fill, `smallShare` for kinds that only logged-in users can fill, and `unfinishedShare` for
-  /// unfinished stanzas, since few honest ones are so large that they count. With the other parts of `MemoryBounds` that is five
-  /// sixths of the memory of a small machine. `BoundedMemory` has the effects of each bound.
+  /// unfinished stanzas, since few honest ones are so large that they count. With the other parts of `MemoryBounds` that is six
+  /// sevenths of the memory of a small machine. `BoundedMemory` has the effects of each bound.
   static let heldShare = 8
   static let smallShare = 16
   static let unfinishedShare = 64
@@ -101,6 +101,9 @@ enum ServerLimits {
   /// The share of the memory of what the committer remembers of the store, which users make long: 32 MiB with 1 GiB are some ten
   /// thousand active users. At the bound the largest cache is emptied, and what is needed is read again.
   static let cacheShare = 32
+  /// The share of the memory of the presences of contacts elsewhere: 16 MiB with 1 GiB are some 20,000. At the bound the oldest of the
+  /// owner of domains with the most is forgotten, and asked for again.
+  static let remotePresenceShare = 64
   /// The share of the memory of the posts that wait for the before-send hook, of which one author has an eighth of what is free: small,
   /// as a person sends one message at a time, and a backend answers within some milliseconds. At the bound it is as with the inbox.
   static let beforeSendShare = 128

@@ -290,6 +290,8 @@ enum DoorLimits {
   static let knownCapabilitiesMax = 1_000
   /// The nodes that one client may be interested in; the rest is ignored. Clients name about ten.
   static let interestsMax = 64
+  /// The bytes of their names together; those beyond it are ignored. Ten have some 400.
+  static let interestsBytesMax = 4_096
   /// The bytes of a capabilities node with its hash; a longer one is ignored.
   static let capabilitiesNodeBytesMax = 1_024
   /// The unanswered requests of the server to one client; at the bound the oldest is given up.

@@ -26,8 +26,9 @@ import Testing
     #expect(bounds.uploads == uploads)
     #expect(bounds.beforeSend == min(memory / 128, 64 << 20))
     #expect(bounds.caches == min(memory / 32, 256 << 20))
+    #expect(bounds.remotePresences == min(memory / 64, 128 << 20))
     // The rest is for the program, the database's page cache and sessions that do as they should.
-    #expect(bounds.sum <= memory / 6 * 5)
+    #expect(bounds.sum <= memory / 7 * 6)
   }
 
   /// Memory is given back once each time that much of it has become free, and not before.

@@ -68,33 +68,65 @@ extension Hub {
       links[domain] = nil
       return true
     }
-    if wasThere { gone(domain, of: link.party.realm, from: nil, time: time) }
+    if !wasThere { return }
+    var departure = Departure(
+      domain: domain, realm: link.party.realm, local: nil, time: time, showsAll: true, stamp: .max, contacts: [],
+      viewers: viewers(at: domain))
+    while !departure.isOver { _ = goOn(&departure) }
   }
 
-  /// Tells the users of a domain of this server that all their contacts at a domain elsewhere are offline: the other
-  /// server cannot be reached, or has said that it goes. A link that is only idle is not gone.
-  public func gone(_ pair: DomainPair, time: Timestamp) {
-    guard let realm = realms.home(ofDomain: pair.local).flatMap({ realms.federated(of: $0) }) else { return }
-    gone(pair.remote, of: realm.id, from: pair.local, time: time)
+  /// Begins to show to the users of a domain of this server that all their contacts at a domain elsewhere are offline: the other
+  /// server cannot be reached, or has said that it goes. A link that is only idle is not gone. `Parley.goOn` does it. Returns `nil` if
+  /// there is no such pair.
+  ///
+  /// - Parameter isFirst: whether it is the first time since the link exists. Then contacts without a record are shown as offline, too:
+  ///   a session that was restored after a restart may show what its client knew before.
+  public func departure(of pair: DomainPair, isFirst: Bool, time: Timestamp) -> Departure? {
+    guard let realm = realms.home(ofDomain: pair.local).flatMap({ realms.federated(of: $0) }) else { return nil }
+    let known = remotePresences.contacts(at: pair.remote)
+    return Departure(
+      domain: pair.remote, realm: realm.id, local: pair.local, time: time, showsAll: isFirst, stamp: known.stamp,
+      contacts: known.addresses, viewers: isFirst ? viewers(at: pair.remote) : [])
   }
 
-  private func gone(_ domain: String, of realm: RealmID, from local: String?, time: Timestamp) {
-    let home = realms.home(of: realm)
-    remotePresences.forget(domain: domain, toldAt: local)
-    var batch = LaneBatch()
-    for user in viewers(at: domain) {
-      guard let online = online(user), online.contactSnapshot.user.realm == home,
-        local.map({ online.contactSnapshot.user.address.hasDomain($0) }) != false
-      else { continue }
-      for address in online.contactSnapshot.remoteSubscriptions(at: domain) {
-        let gone = Presence(
-          from: Party(remote: address, realm: realm), resource: "", availability: .offline, time: time)
-        for onlineSession in online.onlineSessions where onlineSession.isAvailable {
-          batch.add(.signal(.presence(gone), .direct), to: onlineSession.session)
+  /// Does the next piece. Returns the number of its deliveries.
+  func goOn(_ departure: inout Departure) -> Int {
+    var ended: [(session: any LiveSession, presence: Presence)] = []
+    var looks = 0
+    while looks + ended.count < Limits.departureStep {
+      if let contact = departure.contacts.popLast() {
+        guard let local = departure.local else { continue }
+        for (viewer, resource) in remotePresences.end(contact, toldAt: local, through: departure.stamp) {
+          looks += 1
+          // Those are shown as offline with the contacts that have no record.
+          if departure.showsAll, resource.isEmpty { continue }
+          guard let online = user(at: viewer).flatMap({ self.online($0) }), departure.concerns(online, of: realms),
+            online.contactSnapshot.contact(contact)?.subscription.to == true
+          else { continue }
+          let presence = departure.presence(of: contact, resource)
+          ended += online.onlineSessions.filter(\.isAvailable).map { (session: $0.session, presence: presence) }
         }
+      } else if let viewer = departure.viewers.popLast() {
+        guard let online = online(viewer), departure.concerns(online, of: realms) else { continue }
+        let address = online.contactSnapshot.user.address
+        for contact in online.contactSnapshot.remoteSubscriptions(at: departure.domain) {
+          looks += 1
+          // They have shown themselves since.
+          if departure.local != nil, remotePresences.hasRecord(of: contact, toldTo: address) { continue }
+          let presence = departure.presence(of: contact, "")
+          ended += online.onlineSessions.filter(\.isAvailable).map { (session: $0.session, presence: presence) }
+        }
+      } else {
+        break
       }
+      looks += 1
+    }
+    var batch = LaneBatch()
+    batch.spread(.realm(departure.realm), to: ended.count) { batch in
+      for (session, presence) in ended { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
     batch.send()
+    return ended.count
   }
 
   // MARK: To other servers
@@ -168,5 +200,43 @@ extension Hub {
   public func answerProbe(from address: BareJID, to: BareJID, time: Timestamp) {
     guard let user = user(at: to), sessions(of: to, seenBy: JID(address)) != nil else { return }
     showPresence(of: user, to: address, available: true, time: time)
+  }
+}
+
+/// What is left of showing to users here that their contacts at a domain elsewhere are offline. It is done in pieces
+/// (`Limits.departureStep`). A contact who shows a presence meanwhile has a newer record, and is left as they are.
+public struct Departure: Sendable {
+  let domain: String
+  /// The realm of the contacts.
+  let realm: RealmID
+  /// The domain of those to whom it is shown; `nil` for all of the home, by the link of a component, whose users have no records.
+  let local: String?
+  let time: Timestamp
+  /// Whether all contacts are shown as offline; otherwise those with a record.
+  let showsAll: Bool
+  /// The newest record of the beginning.
+  let stamp: Int
+  /// The contacts whose records are still to be ended.
+  var contacts: [BareJID]
+  /// The users who are still to be shown all their contacts as offline.
+  var viewers: [UserID]
+
+  public var isOver: Bool { contacts.isEmpty && viewers.isEmpty }
+
+  func concerns(_ online: Hub.Online, of realms: RealmTable) -> Bool {
+    let user = online.contactSnapshot.user
+    return user.realm == realms.home(of: realm) && local.map { user.address.hasDomain($0) } != false
+  }
+
+  func presence(of contact: BareJID, _ resource: String) -> Presence {
+    Presence(from: Party(remote: contact, realm: realm), resource: resource, availability: .offline, time: time)
+  }
+}
+
+extension Parley {
+  /// Does the next piece of showing the people of a domain elsewhere as offline, and charges the domain for the deliveries.
+  public func goOn(_ departure: inout Departure) {
+    let (count, now) = (hub.goOn(&departure), clock.now)
+    if count > 0 { sending.budget(of: .domain(departure.domain), now: now).owe(deliveries: count, now: now) }
   }
 }

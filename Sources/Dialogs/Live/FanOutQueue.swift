@@ -3,7 +3,7 @@ enum FanOut: Hashable, Sendable {
   case room(DialogID)
   /// Presences and events of a user, for the user's contacts.
   case user(UserID)
-  /// Announcements to all users of a realm.
+  /// Announcements to all users of a realm; of a realm elsewhere the ends of its users' presences, as their server is gone.
   case realm(RealmID)
   /// Deliveries of any origin to the sessions of a user, beyond a slice of those that have arrived together.
   case recipient(UserID)

@@ -67,14 +67,18 @@ public final class Hub: Sendable {
   public let contactGroups: ContactGroupRegistry
   public let privileges = PrivilegeRegistry()
   public let introduction = Introduction()
-  public let remotePresences = RemotePresences()
+  public let remotePresences: RemotePresences
   let typing = Typing()
   let bookmarkLists = BookmarkLists()
   let newDomains = NewDomains()
   let clock: any Clock
 
-  init(guests: GuestRegistry, realms: RealmTable, contactGroups: ContactGroupRegistry, clock: any Clock) {
+  init(
+    guests: GuestRegistry, realms: RealmTable, contactGroups: ContactGroupRegistry, remotePresences: RemotePresences,
+    clock: any Clock
+  ) {
     self.guests = guests
+    self.remotePresences = remotePresences
     self.contactGroups = contactGroups
     self.realms = realms
     self.clock = clock

@@ -61,6 +61,7 @@ public final class Presence: Sendable {
   public let from: Party
   public let resource: String
   public let availability: Availability
+  /// The status, for apps; at most `Limits.statusBytesMax` of it where `extras` has it, which clients are sent.
   public let status: String?
   public let priority: Int8
   /// The stanza's `id`, kept on relay.
@@ -83,7 +84,9 @@ public final class Presence: Sendable {
   public var isAvailable: Bool { availability != .offline }
 
   /// The bytes that its sender has chosen, which bounds of memory count.
-  public var byteCount: Int { (extras?.count ?? 0) + (id?.utf8.count ?? 0) + (language?.utf8.count ?? 0) }
+  public var byteCount: Int {
+    (extras?.count ?? 0) + (status?.utf8.count ?? 0) + (id?.utf8.count ?? 0) + (language?.utf8.count ?? 0)
+  }
 
   /// Returns the presence without what it says to people.
   func quieted() -> Presence {
@@ -108,7 +111,7 @@ public final class Presence: Sendable {
     self.from = from
     self.resource = resource
     self.availability = availability
-    self.status = status
+    self.status = extras == nil ? status : status.map { Judge.cut($0, Limits.statusBytesMax) }
     self.priority = priority
     self.id = id
     self.toResource = toResource

@@ -31,6 +31,8 @@ extension Parley {
     public var inboxBytesMax = Limits.inboxBytesMax
     /// The bytes of what the committer remembers of the store.
     public var cacheBytesMax = Limits.cacheBytesMax
+    /// The bytes of the presences of contacts elsewhere.
+    public var remotePresencesBytesMax = Limits.remotePresencesBytesMax
     /// The uploads at a time, of which there are never more than `Limits.uploadsMax`.
     public var uploadsMax = Limits.uploadsMax
     /// The policy and store of files; `nil` if this server takes none.

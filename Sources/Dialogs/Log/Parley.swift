@@ -60,7 +60,9 @@ public final class Parley: Sendable {
       try Registries($0, served, options: options, retention: retention, metrics: metrics, logger: logger)
     }
     pubsub = PubsubServices(options, realms, registries.administrators)
-    hub = Hub(guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups, clock: clock)
+    hub = Hub(
+      guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups,
+      remotePresences: RemotePresences(bound: options.remotePresencesBytesMax), clock: clock)
     let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax)
     self.inbox = inbox
     let threads = max(2, options.threads)

@@ -32,6 +32,8 @@ final class LinkDriver {
   private var isPaused = false
   /// Whether a stream has shown a valid certificate of the domain before users here had to do with it: it is stored when they write.
   private var hasUnstoredCertificate = false
+  /// Whether the people of the other domain were shown as offline since the link exists.
+  private var hasShownAbsence = false
   /// The time since when a stream is being opened.
   private var openingSince: NIODeadline?
   /// One of the rows that were written and not taken, with the time of its commit.
@@ -479,10 +481,23 @@ final class LinkDriver {
       post(.attempted(pair, failures: failures, next: time, reason: failure.reason))
     case .recover: post(.attempted(pair, failures: 0, next: nil, reason: nil))
     case .absent:
-      parley.hub.gone(pair, time: parley.clock.now)
+      if let departure = parley.hub.departure(of: pair, isFirst: !hasShownAbsence, time: parley.clock.now) {
+        goOn(departure)
+      }
+      hasShownAbsence = true
       work?.residents.end()
     case .present: parley.hub.back(pair)
     }
+  }
+
+  /// Shows the people of the other domain as offline, one piece in a task of the loop: others are served between two.
+  private func goOn(_ departure: Departure) {
+    var departure = departure
+    parley.goOn(&departure)
+    if departure.isOver { return }
+    let link = link
+    let next = departure
+    link.mounted.loop.execute { link.driver.goOn(next) }
   }
 
   private func schedule() {

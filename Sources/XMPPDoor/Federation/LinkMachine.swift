@@ -30,9 +30,11 @@
 // their authors, and so are later ones until the rest is over.
 //
 // People of the other domain are shown as offline after some minutes without a stream although one was tried for, and at
-// once if its server said that it goes. A link without a stream because nobody said anything changes nothing. After a
-// stream that was lost a new one is tried for until then, even if there is nothing to send: with it their presence is
-// asked for again, since a server that crashed does not tell who has gone.
+// once if its server said that it goes; a server that says so again and again is believed once in as many minutes, since all
+// who see its people are sent their presence. After that time the people are shown as offline, or asked for if there is a stream.
+// A link without a stream because nobody said anything changes nothing. After a stream that was lost a new one is tried for
+// until then, even if there is nothing to send: with it their presence is asked for again, since a server that crashed does
+// not tell who has gone.
 
 import NIOCore
 
@@ -128,6 +130,10 @@ struct LinkMachine: Equatable, Sendable {
   private var triedSince: NIODeadline?
   /// Whether the people of the other domain have been shown as offline.
   private var isAbsent = false
+  /// The time at which they were last shown as offline.
+  private var absentAt: NIODeadline?
+  /// The time at which the server is believed that it goes: it has said so soon after `absentAt`.
+  private var leavesAt: NIODeadline?
   /// Whether the last stream was lost: what is known of those people may be old.
   private var asksAnew = false
   private var usedAt: NIODeadline
@@ -183,6 +189,7 @@ struct LinkMachine: Equatable, Sendable {
     if let liveUntil { times.append(liveUntil) }
     if let presenceUntil { times.append(presenceUntil) }
     if let triedSince, !isAbsent { times.append(triedSince + absence) }
+    if let leavesAt { times.append(leavesAt) }
     return times.min()
   }
 
@@ -228,8 +235,12 @@ struct LinkMachine: Equatable, Sendable {
       return actions
     case .yield: return canYield ? yielded(Self.crowded) : []
     case .left:
-      defer { isAbsent = true }
-      return isAbsent ? [] : [.absent]
+      if isAbsent { return [] }
+      if let absentAt, now < absentAt + absence {
+        leavesAt = absentAt + absence
+        return []
+      }
+      return absent(at: now)
     case .theirs, .retry:
       guard case .resting = phase else { return [] }
       return awake(at: now)
@@ -246,6 +257,11 @@ struct LinkMachine: Equatable, Sendable {
       isStopping = true
       return isOpen ? [] : stopped()
     }
+  }
+
+  private mutating func absent(at now: NIODeadline) -> [Action] {
+    (isAbsent, absentAt, leavesAt) = (true, now, nil)
+    return [.absent]
   }
 
   private mutating func owed(at now: NIODeadline) -> [Action] {
@@ -343,8 +359,12 @@ struct LinkMachine: Equatable, Sendable {
       }
     }
     if let triedSince, !isAbsent, triedSince + absence <= now {
-      (isAbsent, asksAnew) = (true, false)
-      actions.append(.absent)
+      asksAnew = false
+      actions += absent(at: now)
+    }
+    if let leavesAt, leavesAt <= now {
+      self.leavesAt = nil
+      actions += isOpen ? [.present] : absent(at: now)
     }
     switch phase {
     case .resting(let until, _) where until <= now: actions += awake(at: now)

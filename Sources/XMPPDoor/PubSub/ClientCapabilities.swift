@@ -66,9 +66,11 @@ final class ClientCapabilities: Sendable {
 
   static func interests(_ features: [String]) -> Set<String> {
     var interests: Set<String> = []
+    var left = DoorLimits.interestsBytesMax
     for feature in features where feature.hasSuffix("+notify") && interests.count < DoorLimits.interestsMax {
       let node = feature.dropLast(7)
-      if !node.isEmpty, node.utf8.count <= Limits.nodeNameBytesMax { interests.insert(String(node)) }
+      if node.isEmpty || node.utf8.count > min(Limits.nodeNameBytesMax, left) { continue }
+      if interests.insert(String(node)).inserted { left -= node.utf8.count }
     }
     return interests
   }
