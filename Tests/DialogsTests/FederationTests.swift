@@ -200,13 +200,20 @@ import Testing
     }
     _ = session.taken()
     let now = stage.clock.now
-    stage.parley.hub.gone(DomainPair(local: "conference.localhost", remote: "capulet.example"), time: now)
+    func end(_ pair: DomainPair, isFirst: Bool) {
+      guard var departure = stage.parley.hub.departure(of: pair, isFirst: isFirst, time: now) else { return }
+      while !departure.isOver { stage.parley.goOn(&departure) }
+    }
+    end(DomainPair(local: "conference.localhost", remote: "capulet.example"), isFirst: true)
     #expect(session.taken() == [])
-    stage.parley.hub.gone(DomainPair(local: "localhost", remote: "sub.capulet.example"), time: now)
+    end(DomainPair(local: "localhost", remote: "sub.capulet.example"), isFirst: true)
     #expect(session.taken() == [])
     let pair = DomainPair(local: "localhost", remote: "capulet.example")
-    stage.parley.hub.gone(pair, time: now)
+    // At first it is not known who was shown before a restart.
+    end(pair, isFirst: true)
     #expect(session.taken() == [.presence("juliet@capulet.example/", .offline)])
+    end(pair, isFirst: false)
+    #expect(session.taken() == [])
     // Once it can be reached again, the presence of its people is requested, and that of nobody else.
     for domain in ["capulet.example", "verona.example"] { _ = service.heard(by: "localhost", domain) }
     stage.parley.hub.back(DomainPair(local: "conference.localhost", remote: "capulet.example"))
@@ -219,6 +226,45 @@ import Testing
     try await stage.parley.post(.subscription(.unsubscribed, to: romeo.address, stanza: nil), by: juliet)
     #expect(stage.parley.hub.viewers(at: "capulet.example") == [])
     #expect(stage.parley.hub.viewers(at: "verona.example") == [romeo.id])
+  }
+
+  /// A domain that goes again and again costs what its people have shown, in pieces.
+  @Test func whoHasShownThemselvesIsShownAsOfflineInPiecesAtTheDomainsCost() async throws {
+    let (stage, _) = try stage()
+    let romeo = try await stage.user("romeo")
+    var sessions: [RecordingSession] = []
+    for number in 0..<16 { sessions.append(try await stage.session(romeo, "r\(number)")) }
+    let contacts = try (0..<18).map { try party("c\($0)@capulet.example", stage) }
+    let pair = DomainPair(local: "localhost", remote: "capulet.example")
+    let hub = stage.parley.hub
+    func present(_ contact: Party) {
+      let shown = Presence(from: contact, resource: "x", availability: .online, time: stage.clock.now)
+      #expect(hub.present(shown, to: romeo.address))
+    }
+    for contact in contacts {
+      try await stage.parley.post(.subscription(.subscribe, to: contact.address, stanza: nil), by: romeo)
+      try await stage.parley.post(.subscription(.subscribed, to: romeo.address, stanza: nil), by: contact)
+      present(contact)
+    }
+    stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
+    let now = stage.clock.now
+    let budget = stage.parley.sending.budget(of: .domain("capulet.example"), now: now)
+    #expect(budget.isFull(now: now))
+    var departure = try #require(hub.departure(of: pair, isFirst: false, time: now))
+    #expect(departure.contacts.count == 18 && departure.viewers.isEmpty)
+    stage.parley.goOn(&departure)
+    // A contact is one look and one for the user, and has sixteen deliveries.
+    #expect(departure.contacts.count == 18 - (Limits.departureStep + 17) / 18)
+    #expect(!budget.isFull(now: now))
+    // Somebody who comes back between two pieces stays.
+    let back = try #require(departure.contacts.first)
+    present(try #require(contacts.first { $0.address == back }))
+    while !departure.isOver { stage.parley.goOn(&departure) }
+    #expect(contacts.filter { hub.presence(of: $0.address, toldTo: romeo.address) != nil }.map(\.address) == [back])
+    // Of those who are shown as offline nothing is sent again.
+    departure = try #require(hub.departure(of: pair, isFirst: false, time: now))
+    #expect(departure.contacts == [back])
+    withExtendedLifetime(sessions) {}
   }
 
   // MARK: Rooms

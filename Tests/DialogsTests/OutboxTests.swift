@@ -220,6 +220,30 @@ import Testing
     #expect(try await cast.waiting().isEmpty)
   }
 
+  /// Rows that were taken and are still to be removed are not given up.
+  @Test func whatWasTakenIsNotGivenUpMeanwhile() async throws {
+    let cast = try await Cast()
+    var said: [Entry] = []
+    for number in 0...2 * Limits.outboxToldAtOnce { said.append(try await cast.say("\(number)")) }
+    let end = try #require(said.last).position
+    for first in stride(from: 0, to: said.count, by: Limits.outboxToldAtOnce) {
+      let last = min(first + Limits.outboxToldAtOnce, said.count) - 1
+      _ = try await cast.report(.overdue(cast.mantua, through: said[last].position))
+    }
+    let taken = Post(author: Parley.nobody, intent: .outbox(.taken(cast.mantua, through: end)), completion: .none)
+    let bounced = OutboxIntent.bounce(cast.mantua, positions: .zero ... .end, .timedOut("mantua.example"))
+    cast.stage.parley.submitSurely([
+      taken, Post(author: Parley.nobody, intent: .outbox(bounced), completion: .none),
+    ])
+    // Its outcome comes when all are removed.
+    _ = try await cast.report(.taken(cast.mantua, through: end))
+    #expect(try await cast.waiting().isEmpty)
+    for entry in said {
+      let state = try await cast.state(of: entry)
+      #expect(state?.delivery == nil && state?.failure == nil && state?.revision == 2)
+    }
+  }
+
   @Test func anAuthorWhoIsAwayFindsItInTheLogAndNotInTheArchive() async throws {
     let cast = try await Cast()
     let entry = try await cast.say("a")

@@ -7,12 +7,15 @@ import Testing
 /// The presences of contacts elsewhere, as users here were told.
 @Suite struct RemotePresencesTests {
   private func presence(
-    _ address: String, _ resource: String, _ availability: Presence.Availability = .online
+    _ address: String, _ resource: String, _ availability: Presence.Availability = .online, extras: Int = 0
   ) throws -> Presence {
     Presence(
       from: Party(remote: try BareJID(address), realm: RealmID(-1)), resource: resource, availability: availability,
-      time: Timestamp(milliseconds: 0))
+      extras: Array(repeating: 0, count: extras), time: Timestamp(milliseconds: 0))
   }
+
+  /// The bytes of a record of these tests, and somewhat more.
+  private let recordBytes = Limits.remotePresenceRecordBytes + 188
 
   @Test func eachResourceHasOnePresenceForEachUserHere() throws {
     let book = RemotePresences()
@@ -52,14 +55,23 @@ import Testing
       book.note(try presence("tybalt@verona.example", "phone"), to: viewer, begins: true)
       book.note(try presence("paris@padua.example", "phone"), to: viewer, begins: true)
     }
-    book.forget(domain: "verona.example", toldAt: "localhost")
+    let known = book.contacts(at: "verona.example")
+    #expect(known.addresses == [tybalt])
+    // One that is newer stays.
+    book.note(try presence("tybalt@verona.example", "desk"), to: romeo, begins: true)
+    let some = book.end(tybalt, toldAt: "localhost", through: known.stamp)
+    #expect(some.map(\.viewer) == [romeo] && some.map(\.resource) == ["phone"])
+    #expect(book.presences(of: tybalt, toldTo: romeo).map(\.resource) == ["desk"])
+    let all = book.end(tybalt, toldAt: "localhost", through: .max)
+    #expect(all.map(\.viewer) == [romeo] && all.map(\.resource) == [""])
     #expect(book.presences(of: tybalt, toldTo: romeo).isEmpty)
+    #expect(book.end(tybalt, toldAt: "localhost", through: .max).isEmpty)
     #expect(book.presences(of: tybalt, toldTo: macbeth).count == 1)
     #expect(book.presences(of: paris, toldTo: romeo).count == 1)
   }
 
   @Test func atTheBoundTheOldestIsForgotten() throws {
-    let book = RemotePresences(bound: 3)
+    let book = RemotePresences(bound: 3 * recordBytes)
     let romeo = try BareJID("romeo@localhost")
     func known() throws -> [Bool] {
       try (1...5).map { try !book.presences(of: BareJID("p\($0)@verona.example"), toldTo: romeo).isEmpty }
@@ -79,7 +91,7 @@ import Testing
 
   /// Subdomains cost their owner nothing.
   @Test func atTheBoundTheZoneWithTheMostGivesWay() throws {
-    let book = RemotePresences(bound: 4)
+    let book = RemotePresences(bound: 4 * recordBytes)
     let (romeo, verona) = (try BareJID("romeo@localhost"), try BareJID("x@verona.example"))
     let domains = ["padua.example", "a.flood.example", "b.flood.example", "c.flood.example", "verona.example"]
     func known() throws -> [Bool] {
@@ -94,7 +106,38 @@ import Testing
     #expect(book.presences(of: verona, toldTo: romeo).map(\.resource) == ["desk", "tablet"])
   }
 
-  /// The bound is the number of all possible records: one that were counted after its end would drive another out.
+  /// Few long ones take as much memory as many short ones.
+  @Test func atTheBoundTheZoneWithTheMostBytesGivesWay() throws {
+    let book = RemotePresences(bound: 3 * recordBytes + 4_096)
+    let romeo = try BareJID("romeo@localhost")
+    let names = ["a@padua.example", "b@padua.example", "c@padua.example", "x@verona.example", "y@verona.example"]
+    for name in names {
+      book.note(try presence(name, "x", extras: name.hasSuffix("padua.example") ? 0 : 3_000), to: romeo, begins: true)
+    }
+    let known = try names.map { try !book.presences(of: BareJID($0), toldTo: romeo).isEmpty }
+    #expect(known == [true, true, true, false, true])
+    // The nodes of which a client is notified count as well.
+    _ = book.setInterests(
+      [String(repeating: "n", count: 1_000)], of: try BareJID("a@padua.example"), resource: "x", toldTo: romeo)
+    #expect(try book.presences(of: BareJID("y@verona.example"), toldTo: romeo).isEmpty)
+    #expect(try book.presences(of: BareJID("a@padua.example"), toldTo: romeo).count == 1)
+  }
+
+  /// Clients are sent the children of the stanza, which have all of it.
+  @Test func aStatusIsNotKeptTwice() throws {
+    let tybalt = Party(remote: try BareJID("tybalt@verona.example"), realm: RealmID(-1))
+    func shown(_ extras: [UInt8]?) -> Presence {
+      Presence(
+        from: tybalt, resource: "phone", availability: .online,
+        status: String(repeating: "s", count: Limits.statusBytesMax + 1), extras: extras,
+        time: Timestamp(milliseconds: 0))
+    }
+    #expect(shown([0]).status?.utf8.count == Limits.statusBytesMax)
+    #expect(shown([0]).byteCount == Limits.statusBytesMax + 1)
+    #expect(shown(nil).status?.utf8.count == Limits.statusBytesMax + 1)
+  }
+
+  /// The bound is that of all possible records: one that were counted after its end would drive another out.
   @Test func whatIsKnownIsWhatWasNotedAndNotForgotten() throws {
     struct Key: Hashable {
       let contact: BareJID
@@ -113,7 +156,11 @@ import Testing
         }
       }
     }
-    let book = RemotePresences(bound: keys.count)
+    let book = RemotePresences(
+      bound: keys.reduce(0) { sum, key in
+        sum + Limits.remotePresenceRecordBytes + key.contact.description.heldBytes
+          + key.viewer.description.heldBytes + key.resource.heldBytes
+      })
     var expected: Set<Key> = []
     var generator = Seeded(41)
     for _ in 0..<2_000 {
@@ -121,7 +168,12 @@ import Testing
       let step = Int.random(in: 0..<20, using: &generator)
       if step == 0 {
         let (domain, local) = (key.contact.domain, Bool.random(using: &generator) ? key.viewer.domain : nil)
-        book.forget(domain: domain, toldAt: local)
+        let known = book.contacts(at: domain)
+        for contact in known.addresses {
+          for viewer in viewers where local.map({ viewer.hasDomain($0) }) != false {
+            _ = book.end(contact, toldAt: viewer.domain, through: known.stamp)
+          }
+        }
         expected = expected.filter { $0.contact.domain != domain || local != nil && $0.viewer.domain != local }
       } else {
         let isAvailable = step < 15
@@ -150,6 +202,8 @@ import Testing
         extras: Array(repeating: 0, count: extras), time: Timestamp(milliseconds: 0))
       #expect(book.note(presence, to: romeo, begins: true) == isKept)
       #expect(book.presences(of: tybalt, toldTo: romeo).isEmpty == !isKept)
+      // Its end is shown all the same.
+      #expect(book.hasRecord(of: tybalt, toldTo: romeo))
     }
   }
 

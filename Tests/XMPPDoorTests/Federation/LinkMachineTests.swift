@@ -233,6 +233,23 @@ import XMPP
     #expect(back == [.send, .present])
   }
 
+  /// Each time costs a presence for all who see its people.
+  @Test func aServerThatGoesAgainAndAgainIsBelievedOnceInFiveMinutes() {
+    var machine = Self.machine(.live, .turn, .opened, .left, .closed, .owed, .turn, .opened)
+    let again = machine.handle(.left, at: Self.start + .seconds(1), random: 0.5)
+    #expect(again == [] && machine.deadline == Self.start + .seconds(300))
+    // It is there: its people are asked for.
+    var lost = machine
+    let there = machine.handle(.tick, at: Self.start + .seconds(300), random: 0.5)
+    #expect(there == [.present] && machine.deadline == nil)
+    let later = machine.handle(.left, at: Self.start + .seconds(301), random: 0.5)
+    #expect(later == [.absent])
+    // It has gone without coming back: its people are offline, if later than at once.
+    _ = lost.handle(.closed, at: Self.start + .seconds(1), random: 0.5)
+    let gone = lost.handle(.tick, at: Self.start + .seconds(300), random: 0.5)
+    #expect(gone.filter { $0 == .absent }.count == 1)
+  }
+
   @Test func aLinkThatNobodyUsesChangesNobodysPresence() {
     var machine = Self.machine(.live, .turn, .opened, .closed)
     #expect(machine.phase == .idle && machine.deadline == nil)
