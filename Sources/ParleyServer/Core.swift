@@ -37,8 +37,8 @@ package struct Core: Sendable {
     try open(
       settings, folder, createsKeys: createsKeys, signIn: .none, beforeSend: nil, memory: SessionMemory(),
       inboxBytesMax: Limits.inboxBytesMax, cacheBytesMax: Limits.cacheBytesMax,
-      remotePresencesBytesMax: Limits.remotePresencesBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax, uploadsMax: Limits.uploadsMax, clock: SystemClock(),
-      metrics: Metrics(), traces: nil, logger: logger)
+      remotePresencesBytesMax: Limits.remotePresencesBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax,
+      uploadsMax: Limits.uploadsMax, clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
   }
 
   /// Opens the core.

@@ -230,11 +230,13 @@ import Testing
       let last = min(first + Limits.outboxToldAtOnce, said.count) - 1
       _ = try await cast.report(.overdue(cast.mantua, through: said[last].position))
     }
-    let taken = Post(author: Parley.nobody, intent: .outbox(.taken(cast.mantua, through: end)), completion: .none)
-    let bounced = OutboxIntent.bounce(cast.mantua, positions: .zero ... .end, .timedOut("mantua.example"))
-    cast.stage.parley.submitSurely([
-      taken, Post(author: Parley.nobody, intent: .outbox(bounced), completion: .none),
-    ])
+    // An earlier report, of which a part was left as well, comes between.
+    let intents: [OutboxIntent] = [
+      .taken(cast.mantua, through: end), .taken(cast.mantua, through: said[150].position),
+      .bounce(cast.mantua, positions: .zero ... .end, .timedOut("mantua.example")),
+    ]
+    cast.stage.parley.submitSurely(
+      intents.map { Post(author: Parley.nobody, intent: .outbox($0), completion: .none) })
     // Its outcome comes when all are removed.
     _ = try await cast.report(.taken(cast.mantua, through: end))
     #expect(try await cast.waiting().isEmpty)

@@ -66,6 +66,13 @@ import Testing
     #expect(all.map(\.viewer) == [romeo] && all.map(\.resource) == [""])
     #expect(book.presences(of: tybalt, toldTo: romeo).isEmpty)
     #expect(book.end(tybalt, toldAt: "localhost", through: .max).isEmpty)
+    // Of many who were told, so many at a time.
+    for number in 0..<3 {
+      book.note(try presence("x@a.example", "x"), to: try BareJID("u\(number)@localhost"), begins: true)
+    }
+    let contact = try BareJID("x@a.example")
+    let ended = (0..<3).map { _ in book.end(contact, toldAt: "localhost", through: .max, most: 2).count }
+    #expect(ended == [2, 1, 0])
     #expect(book.presences(of: tybalt, toldTo: macbeth).count == 1)
     #expect(book.presences(of: paris, toldTo: romeo).count == 1)
   }

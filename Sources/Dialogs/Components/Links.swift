@@ -70,7 +70,7 @@ extension Hub {
     }
     if !wasThere { return }
     var departure = Departure(
-      domain: domain, realm: link.party.realm, local: nil, time: time, showsAll: true, stamp: .max, contacts: [],
+      domain: domain, realm: link.party.realm, local: nil, time: time, stamp: .max, contacts: [],
       viewers: viewers(at: domain))
     while !departure.isOver { _ = goOn(&departure) }
   }
@@ -85,7 +85,7 @@ extension Hub {
     guard let realm = realms.home(ofDomain: pair.local).flatMap({ realms.federated(of: $0) }) else { return nil }
     let known = remotePresences.contacts(at: pair.remote)
     return Departure(
-      domain: pair.remote, realm: realm.id, local: pair.local, time: time, showsAll: isFirst, stamp: known.stamp,
+      domain: pair.remote, realm: realm.id, local: pair.local, time: time, stamp: known.stamp,
       contacts: known.addresses, viewers: isFirst ? viewers(at: pair.remote) : [])
   }
 
@@ -93,33 +93,36 @@ extension Hub {
   func goOn(_ departure: inout Departure) -> Int {
     var ended: [(session: any LiveSession, presence: Presence)] = []
     var looks = 0
+    func show(_ presence: Presence, to viewer: UserID?) {
+      guard let online = viewer.flatMap({ self.online($0) }), departure.concerns(online, of: realms),
+        online.contactSnapshot.contact(presence.from.address)?.subscription.to == true
+      else { return }
+      for onlineSession in online.onlineSessions where onlineSession.isAvailable {
+        ended.append((session: onlineSession.session, presence: presence))
+      }
+    }
     while looks + ended.count < Limits.departureStep {
-      if let contact = departure.contacts.popLast() {
-        guard let local = departure.local else { continue }
-        for (viewer, resource) in remotePresences.end(contact, toldAt: local, through: departure.stamp) {
-          looks += 1
-          // Those are shown as offline with the contacts that have no record.
-          if departure.showsAll, resource.isEmpty { continue }
-          guard let online = user(at: viewer).flatMap({ self.online($0) }), departure.concerns(online, of: realms),
-            online.contactSnapshot.contact(contact)?.subscription.to == true
-          else { continue }
-          let presence = departure.presence(of: contact, resource)
-          ended += online.onlineSessions.filter(\.isAvailable).map { (session: $0.session, presence: presence) }
-        }
-      } else if let viewer = departure.viewers.popLast() {
-        guard let online = online(viewer), departure.concerns(online, of: realms) else { continue }
-        let address = online.contactSnapshot.user.address
-        for contact in online.contactSnapshot.remoteSubscriptions(at: departure.domain) {
-          looks += 1
-          // They have shown themselves since.
-          if departure.local != nil, remotePresences.hasRecord(of: contact, toldTo: address) { continue }
-          let presence = departure.presence(of: contact, "")
-          ended += online.onlineSessions.filter(\.isAvailable).map { (session: $0.session, presence: presence) }
+      looks += 1
+      if let viewer = departure.viewer, let contact = departure.unshown.popLast() {
+        // Contacts with a record come later, or have shown themselves since the beginning.
+        if departure.local != nil, remotePresences.hasRecord(of: contact, toldTo: viewer.address) { continue }
+        show(departure.presence(of: contact, ""), to: viewer.id)
+      } else if let next = departure.viewers.popLast() {
+        guard let online = online(next), departure.concerns(online, of: realms) else { continue }
+        departure.viewer = online.contactSnapshot.user
+        departure.unshown = online.contactSnapshot.remoteSubscriptions(at: departure.domain)
+      } else if let local = departure.local, let contact = departure.contacts.popLast() {
+        let told = remotePresences.end(
+          contact, toldAt: local, through: departure.stamp, most: Limits.departureStep)
+        // The rest of those who see them follow in a further step.
+        if told.count >= Limits.departureStep { departure.contacts.append(contact) }
+        looks += told.count
+        for (viewer, resource) in told {
+          show(departure.presence(of: contact, resource), to: user(at: viewer))
         }
       } else {
         break
       }
-      looks += 1
     }
     var batch = LaneBatch()
     batch.spread(.realm(departure.realm), to: ended.count) { batch in
@@ -212,16 +215,18 @@ public struct Departure: Sendable {
   /// The domain of those to whom it is shown; `nil` for all of the home, by the link of a component, whose users have no records.
   let local: String?
   let time: Timestamp
-  /// Whether all contacts are shown as offline; otherwise those with a record.
-  let showsAll: Bool
   /// The newest record of the beginning.
   let stamp: Int
   /// The contacts whose records are still to be ended.
   var contacts: [BareJID]
-  /// The users who are still to be shown all their contacts as offline.
+  /// The users who are still to be shown those of their contacts as offline who have no record. They come first: a record that is still
+  /// to be ended shows it to all who see its contact, also to those who come online meanwhile.
   var viewers: [UserID]
+  /// The user whose contacts are being shown, and these contacts.
+  var viewer: User?
+  var unshown: [BareJID] = []
 
-  public var isOver: Bool { contacts.isEmpty && viewers.isEmpty }
+  public var isOver: Bool { contacts.isEmpty && viewers.isEmpty && unshown.isEmpty }
 
   func concerns(_ online: Hub.Online, of realms: RealmTable) -> Bool {
     let user = online.contactSnapshot.user

@@ -137,11 +137,12 @@ extension Judge {
     settle(post)
   }
 
-  /// Gives up the first rows at these positions, apart from those that were taken and are still to be removed. Returns the position of the next ones; `nil` if there are none.
+  /// Gives up the first rows at these positions, apart from those that were taken and are still to be removed. Returns the position of
+  /// the next ones; `nil` if there are none.
   private mutating func bounce(
     _ positions: ClosedRange<Position>, of pair: DomainPair, _ failure: FederationFailure
   ) throws -> Position? {
-    let first = try ledger().pairs[pair]?.takenThrough.next ?? .zero
+    let first = takenThrough[pair]?.next ?? .zero
     guard first <= positions.upperBound else { return nil }
     let positions = max(first, positions.lowerBound)...positions.upperBound
     let rows = try writer.outbox(of: pair, after: positions.lowerBound.previous, limit: Limits.outboxBouncedMax)
@@ -233,6 +234,7 @@ extension Judge {
   private mutating func forget(_ pair: DomainPair) throws {
     guard try (ledger().pairs[pair]?.rows ?? 0) == 0 else { return }
     outbox?.pairs[pair] = nil
+    takenThrough[pair] = nil
     try writer.remove(
       DomainPairState.self, .equal(.local, pair.local), .equal(.remote, pair.remote),
       .equal(.verifiedAt, Timestamp?.none))
@@ -249,8 +251,6 @@ struct OutboxLedger {
     var lookedAt = Position.zero
     /// Behind this no row's author has been told that it waits.
     var toldThrough = Position.zero
-    /// The rows up to here have been taken, and are being removed (`take`); `.zero` if none are.
-    var takenThrough = Position.zero
   }
   var pairs: [DomainPair: Waiting] = [:]
   var authors: [UserID: Int] = [:]

@@ -37,7 +37,8 @@ extension Judge {
     }
     let isRestLeft = last < end
     if !isRestLeft, told == waiting.toldThrough { outbox?.pairs[pair]?.toldThrough = .zero }
-    outbox?.pairs[pair]?.takenThrough = isRestLeft ? end : .zero
+    // Reports of one pair may overlap.
+    if isRestLeft { takenThrough[pair] = max(end, takenThrough[pair] ?? .zero) }
     try remove(.zero...last, of: pair)
     return isRestLeft ? end : nil
   }

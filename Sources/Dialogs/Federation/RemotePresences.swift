@@ -185,13 +185,15 @@ public final class RemotePresences: Sendable {
 
   /// Forgets what a contact has shown to the users of the domain `local`, apart from records that are newer than `stamp`.
   ///
+  /// - Parameter most: the number of pairs to return; those of the last user may be more.
   /// - Returns: each user who was told, with the resource that is forgotten: empty if nothing newer is known of the contact.
   func end(
-    _ contact: BareJID, toldAt local: String, through stamp: Int
+    _ contact: BareJID, toldAt local: String, through stamp: Int, most: Int = .max
   ) -> [(viewer: BareJID, resource: String)] {
     book.withLock { book in
       var ended: [(viewer: BareJID, resource: String)] = []
       for viewer in (book.domains[contact.domain]?[contact] ?? [:]).keys where viewer.hasDomain(local) {
+        if ended.count >= most { break }
         let old = book.remove(of: contact, toldTo: viewer) { $0.stamp <= stamp }
         if old.isEmpty { continue }
         if book.records(of: contact, toldTo: viewer).isEmpty {

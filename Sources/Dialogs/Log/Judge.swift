@@ -87,6 +87,9 @@ struct Judge {
   var outbox: OutboxLedger?
   /// Pairs for which nothing waits any more (`Limits.outboxPairsEmptiedMax`).
   var emptiedPairs: Set<DomainPair> = []
+  /// The positions through which rows were taken that could not all be removed in one post (`take`), of pairs with rows. A batch that
+  /// fails does not change them: another server has taken the rows all the same.
+  var takenThrough: [DomainPair: Position] = [:]
   /// The sessions that came online in this batch: the hub registers them after it.
   private var arriving: [OnlineSession] = []
   /// Whether several bookmarks are changing: the list is announced after all of them.
@@ -498,6 +501,7 @@ struct Judge {
   /// Leaves a part of the present post's request to a further post, so that nobody waits for all of it. That is in the next batch, and
   /// comes before all that its author has posted meanwhile (RFC 6120 10.1). The last piece has the outcome, and a piece that is refused
   /// is the last: then those before it stay. The weight of the present post must be that of a whole batch (`Intent.weight`).
+  /// A post of the server itself has no account: other posts of the server may come between its pieces.
   mutating func leave(_ begun: Post.Begun) { self.begun = begun }
 
   /// Refuses a post that has changed something nonetheless.
