@@ -571,6 +571,9 @@ public enum Limits {
   /// Messages that one publication combines, the newest: older ones show only in the unread count. A batch adds no more rows
   /// for a user, and while no publication succeeds, a user has twice as many rows at most; the oldest are removed.
   public static let pushesOwedMax = 100
+  /// Rows of the user's log that are looked at for what a stream that has ended did not confirm, the oldest, some tenths of a
+  /// millisecond of the committer: the user's own messages are among them, any number. Messages behind them are not pushed.
+  static let missedLooksMax = 1_000
   /// Failed publications in a row before a registration is removed: with the waits between them (`PushLimits.retry`)
   /// about a day.
   public static let pushFailuresMax = 16

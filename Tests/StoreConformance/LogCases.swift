@@ -226,7 +226,8 @@ extension StoreConformance {
             try reader.feed(of: log, after: .zero, limit: 9, bytesMax: bytesMax, all: false),
             Array(said.prefix(count)), "feed")
           try equal(
-            try reader.replay(of: log, after: .zero, limit: 9, bytesMax: bytesMax), Array(said.prefix(count)), "replay")
+            try reader.replay(of: log, after: .zero, limit: 9, bytesMax: bytesMax, looksMax: nil),
+            Array(said.prefix(count)), "replay")
           var query = ArchiveQuery(limit: 9)
           query.bytesMax = bytesMax
           let isCut = bytesMax <= 3 * bytes

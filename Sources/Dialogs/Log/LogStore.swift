@@ -54,7 +54,8 @@ public protocol LogReader {
   func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns inbound messages with trait `replayed` behind `after`, ascending. This list, like all that have a bound of bytes, ends
   /// with the first entry that is behind so many bytes of entries (`Entry.byteCount`).
-  func replay(of log: LogAccess, after: Position, limit: Int, bytesMax: Int) throws -> [Entry]
+  /// - Parameter looksMax: The number of the log's rows behind `after` that are looked at, messages or not; `nil` if all are.
+  func replay(of log: LogAccess, after: Position, limit: Int, bytesMax: Int, looksMax: Int?) throws -> [Entry]
   /// Returns the entries at these positions that `replay` returns and the user's archive does not contain, ascending.
   func unarchived(
     of log: LogAccess, at positions: ClosedRange<Position>, limit: Int, bytesMax: Int
@@ -90,8 +91,8 @@ extension LogReader {
     let entries = try history(of: messages, query).entries
     return ascending ? entries : entries.reversed()
   }
-  public func replay(of log: LogAccess, after: Position, limit: Int) throws -> [Entry] {
-    try replay(of: log, after: after, limit: limit, bytesMax: .max)
+  public func replay(of log: LogAccess, after: Position, limit: Int, looksMax: Int? = nil) throws -> [Entry] {
+    try replay(of: log, after: after, limit: limit, bytesMax: .max, looksMax: looksMax)
   }
   public func unarchived(
     of log: LogAccess, at positions: ClosedRange<Position>, limit: Int

@@ -319,7 +319,8 @@ extension Judge {
     case .missed(let position):
       guard let told = try writer.pushRegistrations(of: user).map(\.pushed).min() else { break }
       for entry in try writer.replay(
-        of: .server(user, .pushes), after: max(position, told), limit: Limits.pushesOwedMax)
+        of: .server(user, .pushes), after: max(position, told), limit: Limits.pushesOwedMax,
+        looksMax: Limits.missedLooksMax)
       {
         try owe(entry, answering: answered(by: entry))
       }

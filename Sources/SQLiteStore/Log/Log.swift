@@ -133,8 +133,11 @@ extension Reader {
     try connection(.hasEntry, position, dialog).first { _ in true } ?? false
   }
 
-  func replay(of log: LogAccess, after: Position, limit: Int, bytesMax: Int) throws -> [Entry] {
-    try entries(connection(.replay, log.user, after, bound(limit)), bytesMax)
+  func replay(
+    of log: LogAccess, after: Position, limit: Int, bytesMax: Int, looksMax: Int?
+  ) throws -> [Entry] {
+    let further = looksMax.map { max(1, Int64($0)) - 1 }
+    return try entries(connection(.replay, log.user, after, bound(limit), further), bytesMax)
   }
 
   func unarchived(
@@ -310,10 +313,14 @@ extension Query {
     """)
   fileprivate static let hasEntry = Query(
     "SELECT 1 FROM payloads WHERE position = ?1 AND (?2 IS NULL OR dialog = ?2)")
+  /// `?4` is the number of rows before the last one that is looked at, or null: then no such row is looked for.
   fileprivate static let replay = Query(
     """
     SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
-    WHERE f.user = ?1 AND f.position > ?2 AND f.traits & \(FeedRow.Traits.replayed.rawValue)
+    WHERE f.user = ?1 AND f.position > ?2 AND f.position <= CASE WHEN ?4 IS NULL THEN \(Int64.max) ELSE coalesce((
+        SELECT b.position FROM feed b WHERE b.user = ?1 AND b.position > ?2 ORDER BY b.position LIMIT 1 OFFSET ?4
+      ), \(Int64.max)) END
+      AND f.traits & \(FeedRow.Traits.replayed.rawValue)
       AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
     ORDER BY f.position LIMIT ?3
     """)

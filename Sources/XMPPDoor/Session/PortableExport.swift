@@ -74,7 +74,7 @@ public enum PortableExport {
     case .offline(let after):
       let entries = try reader.replay(
         of: .server(user.id, .administration), after: after, limit: DoorLimits.exportedMessagesAtOnce,
-        bytesMax: Limits.pageBytesMax)
+        bytesMax: Limits.pageBytesMax, looksMax: nil)
       let isLast = !entries.isFull(DoorLimits.exportedMessagesAtOnce)
       return Piece(
         bytes: written(within: [Self.user, offline]) { writer in

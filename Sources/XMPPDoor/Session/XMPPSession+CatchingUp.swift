@@ -103,7 +103,7 @@ extension XMPPSession {
         isAsked: false,
         { reader in
           let messages = try reader.replay(
-            of: log, after: after, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax)
+            of: log, after: after, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax, looksMax: nil)
           if messages.isFull(Limits.replayMax) { return OfflinePage(messages: messages, log: nil) }
           let page = try reader.page(of: log, after: place, limit: Limits.feedPageMax, all: true)
           return OfflinePage(messages: messages, log: (page, try reader.head().position))
