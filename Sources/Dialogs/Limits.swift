@@ -311,6 +311,12 @@ public enum Limits {
   /// The same for all dialogs of a user together, wherever all are read: some three milliseconds. Where more than 50 dialogs have
   /// such messages, each has the same share of it, at least one, and the sum counts the others as unread.
   public static let retractedLooksMax = 10_000
+  /// Unread mentions of a user that are counted in one dialog, a tenth of a millisecond at each read of the number; where there are
+  /// more, this is the number.
+  public static let mentionsCountedMax = 1_000
+  /// The same for all dialogs of a user together, wherever all are read: some two milliseconds. Where more than ten dialogs have
+  /// unread mentions, each has the same share of it, at least one.
+  public static let mentionLooksMax = 10_000
 
   // Rooms.
   /// Octets of a room's localpart; longer is `malformed` (RFC 7622 3.3).

@@ -7,7 +7,7 @@ public struct DialogSummary: Hashable, Sendable {
   /// The position of the last entry that is shown as a message, or of the first entry.
   public let shown: Position
   public let unread: Int64
-  /// The number of unread messages that mention the user.
+  /// The number of unread messages that mention the user; at most the dialog's share of `Limits.mentionLooksMax`.
   public let mentions: Int64
   /// The position up to which the user has read.
   public let displayed: Position

@@ -34,7 +34,8 @@ public protocol LogReader {
   /// Returns the sum of unread messages over all dialogs and rooms of the user.
   func unread(of user: UserID) throws -> Int64
   /// Returns how many messages mention the user (`setMentioned`) behind those they have read: in this dialog or room
-  /// or, if it is `nil`, in all of the user's.
+  /// or, if it is `nil`, in all of the user's. It counts at most `Limits.mentionsCountedMax` of a dialog, and of all dialogs
+  /// at most `Limits.mentionLooksMax` together.
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64
   /// Returns messages with sequence > 0. Of the query only the bounds of positions, rows and bytes, the limit and the direction are
   /// considered.

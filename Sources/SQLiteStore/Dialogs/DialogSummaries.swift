@@ -19,9 +19,7 @@ extension Query {
   static let dialogSummaries = Query(
     """
     SELECT s.dialog, s.kind, s.shown, s.unread,
-      CASE WHEN s.unread > 0 THEN (
-        SELECT count(*) FROM mentions n WHERE n.user = ?1 AND n.dialog = s.dialog AND n.ordinal > s.displayed_ordinal
-      ) ELSE 0 END, s.displayed, s.settings
+      CASE WHEN s.unread > 0 THEN \(mentionsShare(in: "s")) ELSE 0 END, s.displayed, s.settings
     FROM (
       SELECT m.dialog, d.kind, d.shown,
         \(unreadCount) AS unread,

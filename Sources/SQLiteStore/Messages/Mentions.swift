@@ -71,13 +71,39 @@ extension FactCoding {
 
 extension Query {
   /// Takes a look at each dialog of the user, as for `unread`, and at its unread mentions.
-  private static let counted = """
-    SELECT count(*) FROM members m CROSS JOIN mentions n
-      ON n.user = m.user AND n.dialog = m.dialog AND n.ordinal > m.displayed_ordinal
-    WHERE m.user = ?1
+  fileprivate static let unreadMentions = Query(
+    "SELECT coalesce(sum(\(mentionsShare(in: "m"))), 0) FROM members m WHERE m.user = ?1")
+  fileprivate static let unreadMentionsIn = Query(
     """
-  fileprivate static let unreadMentions = Query(counted)
-  fileprivate static let unreadMentionsIn = Query(counted + " AND m.dialog = ?2")
+    SELECT \(countMentions(in: "m", "\(Limits.mentionsCountedMax - 1)"))
+    FROM members m WHERE m.user = ?1 AND m.dialog = ?2
+    """)
+  /// The expression of a dialog's unread mentions, in queries of all dialogs of the user `?1`. The dialogs that have some have
+  /// the same share of `Limits.mentionLooksMax`; the engine computes it once for a query, at the first of them.
+  static func mentionsShare(in row: String) -> String {
+    countMentions(
+      in: row,
+      """
+      (SELECT max(1, min(\(Limits.mentionsCountedMax), \(Limits.mentionLooksMax) / max(1, count(*)))) - 1
+        FROM members x WHERE x.user = ?1 AND EXISTS (
+          SELECT 1 FROM mentions y WHERE y.user = ?1 AND y.dialog = x.dialog AND y.ordinal > x.displayed_ordinal))
+      """)
+  }
+  /// - Parameters:
+  ///   - row: the name of the row with the columns `dialog` and `displayed_ordinal`.
+  ///   - offset: the number of mentions before the last one that is counted.
+  private static func countMentions(in row: String, _ offset: String) -> String {
+    func unread(_ name: String) -> String {
+      "\(name).user = ?1 AND \(name).dialog = \(row).dialog AND \(name).ordinal > \(row).displayed_ordinal"
+    }
+    return """
+      CASE WHEN EXISTS (SELECT 1 FROM mentions e WHERE \(unread("e"))) THEN (
+        SELECT count(*) FROM mentions n WHERE \(unread("n")) AND n.ordinal <= coalesce((
+          SELECT b.ordinal FROM mentions b WHERE \(unread("b")) ORDER BY b.ordinal LIMIT 1 OFFSET \(offset)
+        ), \(Int64.max))
+      ) ELSE 0 END
+      """
+  }
   fileprivate static let countingOrdinal = Query(
     """
     SELECT ordinal FROM entries WHERE dialog = ?1 AND position = ?2 AND flags & \(EntryFlags.counts.rawValue)
