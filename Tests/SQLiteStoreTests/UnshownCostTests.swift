@@ -148,4 +148,81 @@ import Testing
       #expect(unread == 100 * 1_000 - Int64(Limits.retractedCountedMax))
     }
   }
+
+  /// A push for what a stream did not confirm reads none of the rows behind, which are one's own messages or others.
+  @Test func aReplayLooksAtSoManyRowsOfTheLog() throws {
+    try withDialog { verona, writer in
+      let juliet = verona.juliet.id
+      let (replayed, looks): (FeedRow.Traits, Int64) = ([.archived, .inbound, .replayed], 1_000)
+      var found: [Position] = []
+      func read() throws {
+        let log = LogAccess.server(juliet, .rules)
+        found = try writer.replay(of: log, after: .zero, limit: 100, looksMax: Int(looks)).map(\.position)
+      }
+      func setReplayed(_ position: Int64) throws {
+        let handle = try #require((writer as? Writer)?.connection.handle)
+        let text = "UPDATE feed SET traits = \(replayed.rawValue) WHERE position = \(position)"
+        #expect(sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK)
+      }
+      try add(1...looks, verona, writer)
+      try setReplayed(looks)
+      let all = try steps(writer, read)
+      #expect(found == [Position(looks)])
+      try add(looks + 1...4 * looks, verona, writer)
+      try setReplayed(looks + 1)
+      let some = try steps(writer, read)
+      #expect(found == [Position(looks)])
+      #expect(all > 20 && some <= all + 3, "\(some) and \(all)")
+      #expect(try writer.replay(of: .server(juliet, .rules), after: .zero, limit: 100).count == 2)
+    }
+  }
+
+  /// Twenty dialogs have a share each, however many messages mention the user.
+  @Test func unreadMentionsAreCountedUpToTheirBounds() throws {
+    try withDialog { verona, writer in
+      let juliet = verona.juliet.id
+      func run(_ text: String) throws {
+        let handle = try #require((writer as? Writer)?.connection.handle)
+        #expect(sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK, "\(text)")
+      }
+      let numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4000)"
+      try run(
+        """
+        INSERT INTO dialogs
+          (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created, shown)
+        \(numbers) SELECT 1000 + x, 0, \(juliet.number), 1000 + x, 4000, 4000, 0, 0, 0, 0, x FROM n WHERE x <= 20
+        """)
+      try run(
+        """
+        INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position)
+        \(numbers) SELECT \(juliet.number), 1000 + x, 0, 0, 0, 0, 0 FROM n WHERE x <= 20
+        """)
+      func mention(_ ordinals: ClosedRange<Int>) throws {
+        try run(
+          """
+          INSERT INTO mentions (dialog, ordinal, user)
+          \(numbers) SELECT 1000 + a.x, b.x, \(juliet.number) FROM n a CROSS JOIN n b
+          WHERE a.x <= 20 AND b.x BETWEEN \(ordinals.lowerBound) AND \(ordinals.upperBound)
+          """)
+      }
+      var (one, sum, listed): (Int64, Int64, [Int64]) = (0, 0, [])
+      func read() throws {
+        one = try writer.mentions(of: juliet, in: DialogID(1_001))
+        sum = try writer.mentions(of: juliet, in: nil)
+        listed = try writer.dialogSummaries(of: juliet).map(\.mentions).filter { $0 > 0 }
+      }
+      let (ofOne, ofAll) = (Limits.mentionsCountedMax, Int64(Limits.mentionLooksMax))
+      try mention(1...ofOne)
+      let few = try steps(writer, read)
+      #expect(one == Int64(ofOne) && sum == ofAll && listed == Array(repeating: ofAll / 20, count: 20))
+      try mention(ofOne + 1...4_000)
+      let many = try steps(writer, read)
+      #expect(one == Int64(ofOne) && sum == ofAll && listed == Array(repeating: ofAll / 20, count: 20))
+      #expect(few > 100 && many <= few + few / 20, "\(many) and \(few)")
+      // One dialog alone has the bound of one.
+      try run("DELETE FROM mentions WHERE dialog > 1001")
+      try read()
+      #expect(one == Int64(ofOne) && sum == Int64(ofOne) && listed.reduce(0, +) == Int64(ofOne))
+    }
+  }
 }
