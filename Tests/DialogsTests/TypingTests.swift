@@ -68,6 +68,26 @@ import Testing
     #expect(try note(0) == .apps)
   }
 
+  /// A record has only what its end needs, however long the stanza was that began it.
+  @Test func theStanzaThatBeganItIsNotKept() throws {
+    let typing = Typing()
+    let juliet = try BareJID("juliet@localhost")
+    let romeo = Party(id: UserID(1), realm: RealmID(1), address: try BareJID("romeo@localhost"))
+    func begin() -> () -> Bool {
+      let stanza = RelayedStanza(
+        name: .message(.chat), from: romeo, fromResource: "orchard", to: juliet, toResource: "balcony", id: "1",
+        extras: [UInt8](repeating: 1, count: 100_000), typing: true)
+      let audience = typing.note(stanza, true, at: .user(juliet), now: at(0))
+      #expect(audience == .everyone)
+      return { [weak stanza] in stanza != nil }
+    }
+    let isKept = begin()
+    #expect(!isKept() && !typing.isEmpty)
+    let ended = try #require(typing.take(of: romeo.address, resource: "orchard").first?.ended)
+    #expect(ended.name == .message(.chat) && ended.from == romeo && ended.fromResource == "orchard")
+    #expect(ended.to == juliet && ended.toResource == nil && ended.typing == false && ended.byteCount == 0)
+  }
+
   /// Typing that an app does not end is ended for both doors, once.
   @Test func anAppsTypingRunsOut() async throws {
     let stage = try Stage()

@@ -25,22 +25,16 @@ final class Typing: Sendable {
 
   struct Record: Sendable {
     let place: Place
-    /// The stanza that the others were sent.
-    let stanza: RelayedStanza
+    let isOfApp: Bool
+    /// The stanza that ends it. The one that began it is not kept, since it may be as large as a client's stanzas can be.
+    let ended: RelayedStanza
     let isSemiAnonymous: Bool
     fileprivate(set) var until: Timestamp
 
-    var isOfApp: Bool { stanza.isTypingOfApp }
-    /// The stanza that ends it.
-    var ended: RelayedStanza {
-      RelayedStanza(
-        name: stanza.name, from: stanza.from, fromResource: stanza.fromResource, room: stanza.room, to: stanza.to,
-        toResource: nil, id: nil, extras: [], typing: false)
-    }
     fileprivate func isOf(_ stanza: RelayedStanza, _ place: Place) -> Bool {
       guard self.place == place else { return false }
       if case .room = place { return true }
-      return self.stanza.fromResource == stanza.fromResource
+      return ended.fromResource == stanza.fromResource
     }
   }
 
@@ -92,7 +86,11 @@ final class Typing: Sendable {
       {
         return isOfApp ? .no : .clients
       } else {
-        records.append(Record(place: place, stanza: stanza, isSemiAnonymous: isSemiAnonymous, until: until))
+        let ended = RelayedStanza(
+          name: stanza.name, from: stanza.from, fromResource: stanza.fromResource, room: stanza.room, to: stanza.to,
+          toResource: nil, id: nil, extras: [], typing: false)
+        records.append(
+          Record(place: place, isOfApp: isOfApp, ended: ended, isSemiAnonymous: isSemiAnonymous, until: until))
       }
       set(records, of: author, &state)
       if state.due.map({ until < $0 }) ?? true {
@@ -111,7 +109,7 @@ final class Typing: Sendable {
   func take(of author: BareJID, resource: String) -> [Record] {
     take(of: author) { record in
       if case .room = record.place { return false }
-      return record.stanza.fromResource == resource
+      return record.ended.fromResource == resource
     }
   }
 
@@ -135,7 +133,7 @@ final class Typing: Sendable {
     state.withLock { state in
       guard let due = state.due, due <= now else { return [] }
       let overdue = state.records.values.flatMap { $0.filter { $0.until <= now } }
-      for author in Set(overdue.map(\.stanza.from.address)) {
+      for author in Set(overdue.map(\.ended.from.address)) {
         set((state.records[author] ?? []).filter { $0.until > now }, of: author, &state)
       }
       state.due = state.records.values.lazy.flatMap { $0 }.map(\.until).min()
