@@ -114,18 +114,24 @@ extension Judge {
     }
   }
 
-  /// The bytes of all caches, about.
-  private var cachedBytes: Int { Cache.allCases.reduce(0) { $0 + bytes(of: $1) } }
-
   /// The bytes that may be remembered beside those that are.
-  var freeCacheBytes: Int { cacheBytesMax - cachedBytes }
+  var freeCacheBytes: Int {
+    var free = cacheBytesMax
+    for cache in Cache.allCases { free -= bytes(of: cache) }
+    return free
+  }
 
   /// Empties the largest cache as long as it or all of them together have more bytes than they may. Called between batches: a batch
   /// exceeds the bound by what it reads.
   mutating func boundCaches() {
-    while let largest = Cache.allCases.max(by: { bytes(of: $0) < bytes(of: $1) }),
-      bytes(of: largest) > Limits.oneCacheBytesMax || cachedBytes > cacheBytesMax
-    {
+    while true {
+      var (sum, largest, most) = (0, Cache.users, 0)
+      for cache in Cache.allCases {
+        let count = bytes(of: cache)
+        sum += count
+        if count > most { (largest, most) = (cache, count) }
+      }
+      guard most > Limits.oneCacheBytesMax || sum > cacheBytesMax else { return }
       empty(largest)
     }
   }

@@ -113,9 +113,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
             judge.refuse(post, .overloaded)
             continue
           }
-          let taken = judge.timeTaken
+          let taken = judge.judgingTime.total
           try judge.judge(post)
-          shares.count(judge.timeTaken - taken, of: post)
+          shares.count(judge.judgingTime.total - taken, of: post)
         }
         try judge.finish()
       }

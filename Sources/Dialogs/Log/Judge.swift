@@ -78,7 +78,9 @@ struct Judge {
   private var storedBeside: Int64 = 0
   /// What the present post leaves to a further one; `nil` for nothing.
   private var begun: Post.Begun?
-  private var judgingTime: JudgingTime
+  /// The time of the committer's thread that posts have taken. It is read at each post, and by a computed property the whole judge would be
+  /// copied for that.
+  private(set) var judgingTime: JudgingTime
   /// The stanzas that the posts of the batch count as for such rows or for their time, which are charged once it is committed: a batch
   /// that fails is judged again.
   private var charges: [(budget: SendingBudget, stanzas: Int)] = []
@@ -289,9 +291,6 @@ struct Judge {
   }
 
   // MARK: One post
-
-  /// The time of the committer's thread that all posts so far have taken.
-  var timeTaken: Duration { judgingTime.total }
 
   mutating func judge(_ post: Post) throws {
     do {
