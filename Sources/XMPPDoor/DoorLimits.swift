@@ -335,6 +335,9 @@ enum DoorLimits {
   /// The senders whose presence or chat state waits for an inactive client (XEP-0352): a roster and a large room. At
   /// the bound everything is sent.
   static let heldSendersMax = 1_000
+  /// The bytes of these signals, which their senders choose: some 400 presences as clients send them, of 300 bytes each.
+  /// At the bound everything is sent; a signal that has more by itself is sent at once.
+  static let heldBytesMax = 131_072
 
   // Registration in band.
   /// The time from the start of registration to a bound resource, since a person types meanwhile; then

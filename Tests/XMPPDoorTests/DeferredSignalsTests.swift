@@ -14,12 +14,14 @@ import Testing
     func release() -> [(signal: Signal, form: Form)] { signals.release() }
   }
 
-  private func presence(_ number: Int, _ availability: Presence.Availability = .online) throws -> Signal {
+  private func presence(
+    _ number: Int, _ availability: Presence.Availability = .online, bytes: Int = 0
+  ) throws -> Signal {
     let address = try BareJID("user\(number)@example.org")
     return .presence(
       Presence(
         from: Party(id: UserID(Int64(number)), realm: RealmID(1), address: address), resource: "r",
-        availability: availability, time: Timestamp(milliseconds: 0)))
+        availability: availability, extras: [UInt8](repeating: 1, count: bytes), time: Timestamp(milliseconds: 0)))
   }
 
   private func told(_ released: [(signal: Signal, form: Form)]) -> [String] {
@@ -60,5 +62,19 @@ import Testing
     #expect(held.signals.slots <= 2 * DoorLimits.heldSendersMax + 1)
     let released = told(held.release())
     #expect(released == (1...DoorLimits.heldSendersMax).map { "\($0) away" })
+  }
+
+  /// A signal counts in place of the one that it replaces; what is refused changes nothing.
+  @Test func noMoreBytesThanTheBound() throws {
+    let held = Waiting()
+    let half = DoorLimits.heldBytesMax / 2
+    for _ in 0..<3 { #expect(held.hold(try presence(1, bytes: half))) }
+    #expect(held.hold(try presence(2, bytes: half)))
+    #expect(!held.hold(try presence(3, bytes: 1)))
+    #expect(!held.hold(try presence(1, .away, bytes: half + 1)))
+    #expect(told(held.release()) == ["1 online", "2 online"])
+    #expect(!held.hold(try presence(3, bytes: 2 * half + 1)))
+    #expect(held.hold(try presence(3, bytes: 2 * half)))
+    #expect(told(held.release()) == ["3 online"])
   }
 }

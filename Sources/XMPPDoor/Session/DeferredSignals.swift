@@ -14,20 +14,27 @@ struct DeferredSignals {
   }
   private var held: [(signal: Signal, form: Form)?] = []
   private var places: [Key: Int] = [:]
+  /// The bytes of the waiting signals.
+  private var byteCount = 0
 
   /// The number of senders with a waiting signal.
   var count: Int { places.count }
   /// The number of places in memory, including those of superseded signals.
   var slots: Int { held.count }
 
-  /// Holds a signal back. Returns `false` if it must not wait, or if too many wait.
+  /// Holds a signal back. Returns `false` if it must not wait, or if too many or too large ones wait; then nothing is changed.
   mutating func hold(_ signal: Signal, _ form: Form) -> Bool {
     guard let key = Self.key(of: signal, form) else { return false }
-    if let place = places[key] { held[place] = nil } else if count >= DoorLimits.heldSendersMax { return false }
+    let place = places[key]
+    var bytes = byteCount + Self.byteCount(of: signal)
+    if let place, let superseded = held[place] { bytes -= Self.byteCount(of: superseded.signal) }
+    guard place != nil || count < DoorLimits.heldSendersMax, bytes <= DoorLimits.heldBytesMax else { return false }
+    if let place { held[place] = nil }
     // The places of superseded signals are freed now and then.
     if held.count > 2 * DoorLimits.heldSendersMax { compact() }
     places[key] = held.count
     held.append((signal, form))
+    byteCount = bytes
     return true
   }
 
@@ -40,6 +47,16 @@ struct DeferredSignals {
   private mutating func compact() {
     let waiting = release()
     for (signal, form) in waiting { _ = hold(signal, form) }
+  }
+
+  /// Returns the bytes that others have chosen in a signal that may wait.
+  private static func byteCount(of signal: Signal) -> Int {
+    switch signal {
+    case .presence(let presence): presence.byteCount
+    case .occupant(let occupant): occupant.presence.byteCount + (occupant.reason?.utf8.count ?? 0)
+    case .stanza(let stanza): stanza.byteCount
+    case .profile, .contactNamed, .shown, .probes, .notice, .node, .announcement, .call, .undelivered, .closed: 0
+    }
   }
 
   private static func key(of signal: Signal, _ form: Form) -> Key? {
