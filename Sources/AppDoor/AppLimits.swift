@@ -17,8 +17,8 @@ enum AppLimits {
   // WebSocket sessions.
   /// The time in which `hello` must come; then close code 4401.
   static let helloTime: TimeAmount = .seconds(10)
-  /// The frames of a client that has not said `hello`, such as pings and commands that there are not, for which nobody is charged;
-  /// a further one closes with 4401. A client sends one, or tries other forms of it.
+  /// The frames that a client may send before `hello`, such as pings and unknown commands: nobody is charged for them. A further one
+  /// closes the connection with 4401. An ordinary client sends one, or tries other forms of it.
   static let framesBeforeHelloMax = 16
   /// The interval of the server's pings, so that proxies keep the connection.
   static let pingEvery: TimeAmount = .seconds(30)

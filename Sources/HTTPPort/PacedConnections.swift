@@ -7,7 +7,7 @@ import Synchronization
 /// Connections, or requests, that begin at the pace of their network (`NetworkPace`). Programs of this machine and trusted proxies,
 /// behind which there are many networks, have no pace.
 public final class PacedConnections: Sendable {
-  /// What a pace counts, at all ports together.
+  /// The things that a pace counts, at all ports together.
   public enum Kind: Sendable {
     /// Connections over HTTP, with TLS or without.
     case http

@@ -21,7 +21,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = Never
 
-  /// What the decoder expects next: a head, or a body of which so many bytes are missing, or one in chunks.
+  /// The part that the decoder expects next: a head, or a body of which so many bytes are missing, or one in chunks.
   private enum Expected {
     case head
     case body(Int)

@@ -30,7 +30,7 @@ struct MemoryBounds: Hashable, Sendable {
 
   /// The posts that wait to be committed.
   var inbox: Int { min(memory / ServerLimits.inboxShare, Limits.inboxBytesMax) }
-  /// What the committer remembers of the store.
+  /// The rows of the store that the committer remembers.
   var caches: Int { min(memory / ServerLimits.cacheShare, Limits.cacheBytesMax) }
   /// The presences of contacts elsewhere.
   var remotePresences: Int { min(memory / ServerLimits.remotePresenceShare, Limits.remotePresencesBytesMax) }

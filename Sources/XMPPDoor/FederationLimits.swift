@@ -94,7 +94,7 @@ enum FederationLimits {
   /// The same of presence, and of everything that waits beside it then: after a restart the turns of a thousand domains, some of which
   /// do not answer, take minutes. People of a domain that is not reached in this time see those here as offline.
   static let presenceWaitingTime: TimeAmount = .minutes(10)
-  /// Those that a stream is given at once, a third of a millisecond; the rest follows when the event loop has served others.
+  /// The waiting stanzas that a stream is given at once, a third of a millisecond; the rest follows when the event loop has served others.
   static let liveAtOnce = 128
   /// The bytes that such a stanza is counted with beside what its sender has chosen.
   static let waitingStanzaBytes = 256

@@ -27,8 +27,8 @@ public final class ExportArchive: Sendable {
     othersBytesMax = min(AccountLimits.exportOthersBytesMax, max(0, blobs.store.room) / share)
   }
 
-  /// Returns whether a message of another user is to be added, which takes so many bytes. After the first that is left out all
-  /// are, so that no conversation has gaps before that. The user's own messages are added in any case.
+  /// Returns whether the export has room for a message of another user that takes `count` bytes. Once it has refused one, it refuses
+  /// all later ones, so that the conversations have no gaps before that point. The user's own messages are always added.
   public func admits(othersBytes count: Int) -> Bool {
     progress.withLock { progress in
       guard progress.leftOut == 0, progress.othersBytes + Int64(count) <= othersBytesMax else {

@@ -206,7 +206,7 @@ extension Hub {
   }
 }
 
-/// What is left of showing to users here that their contacts at a domain elsewhere are offline. It is done in pieces
+/// The work that remains to show users here that their contacts at a domain elsewhere are offline. It is done in pieces
 /// (`Limits.departureStep`). A contact who shows a presence meanwhile has a newer record, and is left as they are.
 public struct Departure: Sendable {
   let domain: String

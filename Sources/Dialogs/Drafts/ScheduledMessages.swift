@@ -75,7 +75,7 @@ public struct ScheduledMessages: Sendable {
 final class DueAuthors: Sendable {
   private struct State {
     var busy: Set<UserID> = []
-    /// Those who were released with a message that could not be posted.
+    /// The authors who were released with a message that could not be posted.
     var failed: Set<UserID> = []
   }
   private let state = Mutex(State())

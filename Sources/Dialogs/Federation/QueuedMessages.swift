@@ -22,9 +22,9 @@ extension Judge {
     outbox?.pairs[pair]?.toldThrough = max(last, waiting.toldThrough)
   }
 
-  /// Removes the rows up to a position, which the other server has taken, and tells their authors if they were told that they
-  /// wait: `Limits.outboxToldAtOnce` of these in one post. Returns the position if more of them are left: until they are removed,
-  /// they are not given up either.
+  /// Removes the rows up to a position, which the other server has taken, and notifies those authors who know that their messages
+  /// wait: `Limits.outboxToldAtOnce` of these in one post. Returns the position if more rows remain: they do not expire before they
+  /// are removed.
   mutating func take(_ pair: DomainPair, through end: Position) throws -> Position? {
     guard let waiting = try ledger().pairs[pair] else { return nil }
     let end = min(end, head)

@@ -1,6 +1,6 @@
 import Basics
 
-/// What the judge keeps of a user's use of file storage, so that a slot does not read all files of its owner. Theory:
+/// A user's use of file storage as the judge remembers it, so that a slot does not read all files of its owner. Theory:
 ///
 /// The judge adds what its posts change. Time alone lowers the use of files that nobody changes: slots and files end, and a day passes.
 /// So the kept use is no less than the real one, and a slot that it leaves room for is given. Before a slot is refused the files are

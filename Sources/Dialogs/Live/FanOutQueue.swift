@@ -19,7 +19,7 @@ enum FanOut: Hashable, Sendable {
 /// together; one for which more than `Limits.laneStep` wait, such as the link to another server, has so many at a time, and
 /// stands behind the others of its origin then.
 struct FanOutQueue<Target: Sendable, Item: Sendable>: Sendable {
-  /// What a session is served with: items in order.
+  /// The items that wait for a session, in order.
   struct Turn: Sendable {
     let target: Target
     let first: Item

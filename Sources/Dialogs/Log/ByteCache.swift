@@ -79,7 +79,7 @@ extension Room {
 }
 
 extension Judge {
-  /// What the judge remembers of the store (`Limits.cacheBytesMax`).
+  /// The caches in which the judge remembers rows of the store (`Limits.cacheBytesMax`).
   private enum Cache: CaseIterable {
     case users, blocks, rosterSizes, requestBytes, preferences, dialogs, rooms, memberships, nicks, nodePeople
   }

@@ -578,7 +578,7 @@ enum Effect {
   /// A further post, behind those that others have posted by now. It is lost with the process: nothing may depend on
   /// it.
   case later(Post)
-  /// What is left of a post that is done in pieces, before all that its author has posted behind it. It is lost with the
+  /// The next piece of a post that is done in pieces, before all that its author has posted behind it. It is lost with the
   /// process, and the outcome with it.
   case rest(Post)
   /// The push settings of the user's registrations; `rooms` are `nil` if the registry knows them.

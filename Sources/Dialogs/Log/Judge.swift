@@ -55,11 +55,11 @@ struct Judge {
   var rosterSizes = ByteCache<UserID, RosterSize> { _, _ in 0 }
   /// The bytes of the requests to users that wait for an answer (`Contact.requestBytes`).
   var requestBytes = ByteCache<UserID, Int> { _, _ in 0 }
-  /// How much is published, by owner and creator of the nodes.
+  /// The amounts of what is published, by owner and creator of the nodes.
   var publishedSizes: [PublishedSize.Key: PublishedSize] = [:]
   /// The use of file storage of users who have asked for a slot.
   var blobUses: [UserID: KeptBlobUse] = [:]
-  /// How many messages users have deleted for themselves, and starred.
+  /// The numbers of messages that users have deleted for themselves, and starred.
   var hiddenCounts: [UserID: RowCount] = [:]
   var starCounts: [UserID: RowCount] = [:]
   var preferences = ByteCache<UserID, ArchivePreferences?> { _, wish in wish?.heldBytes ?? 0 }
@@ -76,7 +76,7 @@ struct Judge {
   private var chargedRows = 0
   /// The bytes that posts have stored beside entries so far (`countBeside`).
   private var storedBeside: Int64 = 0
-  /// What the present post leaves to a further one; `nil` for nothing.
+  /// The part of the present post that a further one does; `nil` if there is none.
   private var begun: Post.Begun?
   /// The time of the committer's thread that posts have taken. It is read at each post, and by a computed property the whole judge would be
   /// copied for that.

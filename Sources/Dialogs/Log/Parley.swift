@@ -78,7 +78,7 @@ public final class Parley: Sendable {
     let committer = Committer(inbox: inbox, commitLoop: commitLoop)
     self.committer = committer
     beforeSend = options.beforeSend.map { BeforeSendQueue($0, inbox: inbox, metrics: metrics) { committer.wake() } }
-    // After a crash nobody is in any room, and a removal of what rooms contained may be unfinished.
+    // After a crash all rooms are empty, and the contents of some ended rooms may not be removed completely.
     if try store.read({ try !$0.temporaryRooms(after: DialogID(0), limit: 1).isEmpty }) {
       submitSurely(Post(author: Self.nobody, intent: .room(.endEmpty(after: DialogID(0))), completion: .none))
     }

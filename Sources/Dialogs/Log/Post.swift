@@ -26,7 +26,7 @@ public final class Post: Sendable {
   /// The state of a request that is done in pieces; `nil` for a post that begins one, and for all others.
   let begun: Begun?
 
-  /// What the earlier posts of a request have done, and what is left of it (`Judge.leave`). An object, as ordinary posts have none.
+  /// The progress of a request that several posts do (`Judge.leave`). It is an object, because ordinary posts have none.
   final class Begun: Sendable {
     /// The intent of the next post.
     let left: Intent

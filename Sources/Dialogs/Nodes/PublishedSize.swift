@@ -1,6 +1,7 @@
 import Addresses
 
-/// How much is published in the nodes that count together. The judge keeps it, so that a publication reads none of the other nodes.
+/// The amount of what is published in the nodes that count together. The judge keeps it, so that a publication reads none of the
+/// other nodes.
 struct PublishedSize: Hashable, Sendable {
   var nodes: Int
   /// The bytes of all items of these nodes.

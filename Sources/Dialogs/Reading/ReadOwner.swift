@@ -9,7 +9,7 @@ public struct ReadOwner: Hashable, Sendable {
   }
 
   private let name: Name
-  /// The budget to which a read that takes long is charged; `nil` if nobody is charged.
+  /// The budget that pays for long reads; `nil` if nobody is charged.
   let budget: SendingBudget?
 
   private init(_ name: Name, chargedTo budget: SendingBudget? = nil) {

@@ -18,7 +18,7 @@ public struct ErasurePlace: Hashable, Sendable {
   public init(step: Int = 0) { self.step = step }
 }
 
-/// What a store says of the piece that it has removed.
+/// A store's report of the piece that it has removed.
 public struct ErasedPiece: Sendable {
   /// The place at which the next piece continues; `nil` if nothing is left.
   public var next: ErasurePlace?
@@ -32,7 +32,7 @@ public struct ErasedPiece: Sendable {
   public init() {}
 }
 
-/// What became of a piece: the value of the receipt.
+/// The outcome of a piece, which is the value of the receipt.
 public enum Erasure: Sendable {
   case next(ErasurePlace)
   case done

@@ -87,7 +87,7 @@ struct LiveQueue: Sendable {
     let number: Int
     let byteCount: Int
   }
-  /// What waits, so that a presence that replaces another moves none of the others.
+  /// The stanzas that wait. Each has a number, so that a presence that replaces another moves none of the others.
   private var waiting = NumberedQueue<Waiting>()
   private var presences = 0
   private var byteCount = 0

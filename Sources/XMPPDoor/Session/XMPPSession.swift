@@ -32,7 +32,7 @@ final class XMPPSession {
   var presence: Presence? {
     didSet { avatarSaid = nil }
   }
-  /// What the presence says of the avatar; `nil` until that is looked for.
+  /// The avatar that the presence names; `nil` before the presence was searched for it.
   var avatarSaid: AvatarHash.Said?
 
   private var posts = PostsInFlight()
