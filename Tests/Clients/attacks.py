@@ -239,6 +239,9 @@ def rooms(checks, scene):
             scene.prove()
             for client in (masked, guest):
                 client.stanza(lambda s: s.tag.endswith("}presence") and s.get("type") == "error", f"a refusal for {client.name}")
+                # Those before it are not refused.
+                expect(any(stanza.get("type") is None and (stanza.get("from") or "").startswith(f"{room}/{client.name}")
+                           for stanza in client.kept), f"all changes of {client.name} are refused")
                 expect(client.ask(PING, "get", "localhost").get("type") == "result", "no answer behind the changes")
         with checks.check("attacks: who floods a room takes nothing from people outside"):
             growth = Growth(server)
