@@ -12,7 +12,7 @@ final class PeerVerifier: Sendable {
   private let trusted: Mutex<Authorities>
   private let posh: POSH?
   private let clock: any Clock
-  private let turns = Turns(CertificateLimits.verificationsAtOnce)
+  private let places = TaskPlaces(CertificateLimits.verificationsAtOnce)
   private let remembered = RememberedChains()
 
   init(_ authorities: Authorities, posh: POSH?, clock: any Clock) {
@@ -31,9 +31,9 @@ final class PeerVerifier: Sendable {
     let chain = remembered.completed(chain)
     let presented: PresentedChain
     do throws(CertificateFlaw) { presented = try PresentedChain(chain) } catch { return Self.refusal(error) }
-    await turns.begin()
+    await places.take()
     let judgement = await judge(presented, domain, Array(targets.prefix(CertificateLimits.targetsMax)))
-    turns.end()
+    places.giveBack()
     switch judgement {
     case .success(let verdict):
       if case .valid = verdict { remembered.remember(chain) }
@@ -112,41 +112,5 @@ private final class RememberedChains: Sendable {
       state.chains[digest] = chain
       state.byteCount += byteCount
     }
-  }
-}
-
-/// Lets a number of tasks run at once; the others wait in their order.
-private final class Turns: Sendable {
-  private struct State {
-    var free: Int
-    var waiting: [CheckedContinuation<Void, Never>] = []
-  }
-  private let state: Mutex<State>
-
-  init(_ count: Int) { state = Mutex(State(free: count)) }
-
-  func begin() async {
-    await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        if state.free > 0 {
-          state.free -= 1
-          return true
-        }
-        state.waiting.append(continuation)
-        return false
-      }
-      if isFree { continuation.resume() }
-    }
-  }
-
-  func end() {
-    let next: CheckedContinuation<Void, Never>? = state.withLock { state in
-      if state.waiting.isEmpty {
-        state.free += 1
-        return nil
-      }
-      return state.waiting.removeFirst()
-    }
-    next?.resume()
   }
 }

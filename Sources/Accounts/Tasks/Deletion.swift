@@ -58,8 +58,8 @@ extension Accounts {
       parley.registries.pushes.forget(user.id)
       try await erase(by: task)
     case .export:
-      await tasks.exports.begin()
-      defer { tasks.exports.end() }
+      await tasks.exports.take()
+      defer { tasks.exports.giveBack() }
       try await gather(task)
     }
   }
@@ -128,17 +128,13 @@ extension Accounts {
     }
   }
 
-  /// Erases the data of a deleted user, piece by piece. The pieces of several users take turns, so that a batch has one of them.
+  /// Erases the data of a deleted user, piece by piece. A piece waits for those of other users, so that a batch has one of them.
   private func erase(by task: AccountTask) async throws(Problem) {
     var place = ErasurePlace()
     while true {
-      await tasks.pieces.begin()
-      let outcome: Result<Receipt, Problem>
-      do throws(Problem) {
-        outcome = .success(try await parley.post(.erase(task: task.id, at: place), by: Parley.nobody))
-      } catch { outcome = .failure(error) }
-      tasks.pieces.end()
-      switch try outcome.get().value as? Erasure {
+      await tasks.pieces.take()
+      defer { tasks.pieces.giveBack() }
+      switch try await parley.post(.erase(task: task.id, at: place), by: Parley.nobody).value as? Erasure {
       case .next(let next): place = next
       case .done, .held: return
       case nil: throw Problem.storage
