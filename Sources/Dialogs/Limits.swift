@@ -154,6 +154,10 @@ public enum Limits {
   /// second, and the most, far less than the time after which a connection counts as silent.
   static let sendingPauseMin: Duration = .milliseconds(100)
   static let sendingPauseMax: Duration = .seconds(30)
+  /// The same of a peer that has not proved who it is, as it pauses for what others of its network have sent, too: another server reads
+  /// some six times until it is verified, within half a minute, and needs twelve seconds then, however large the debt is. Twenty
+  /// streams, which read 64 KiB each between two pauses, still stay below what the network may send.
+  static let sendingPeerPauseMax: Duration = .seconds(2)
   /// The interval at which a paused session looks whether its account is still in debt: the charge of a post that a room has
   /// refused, or that few sessions got, was given back. A look takes microseconds, and the longest pause is thirty times as long.
   static let sendingPauseStep: Duration = .seconds(1)

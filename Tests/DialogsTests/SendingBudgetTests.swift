@@ -54,6 +54,17 @@ import Testing
     #expect(budget.charge(stanzas: 1, bytes: 1_000_000, now: time(250)) == .seconds(30))
   }
 
+  /// A server that has not proved its domain is read again soon, whatever others of its network have sent: it must be verified in time.
+  @Test func peersOfANetworkPauseShortlyForOneAnother() throws {
+    let budgets = budgets()
+    let owing = budgets.budget(of: .peer("192.0.2.1"), now: time(0))
+    #expect(owing.charge(stanzas: 1_000_000, bytes: 0, now: time(0)) == .seconds(2))
+    #expect(owing.charge(stanzas: 0, bytes: 0, now: time(2_000)) == .seconds(2))
+    #expect(budgets.budget(of: .peer("192.0.2.2"), now: time(0)).charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
+    let verified = budgets.budget(of: .domain("capulet.example"), now: time(0))
+    #expect(verified.charge(stanzas: 1_000_000, bytes: 0, now: time(0)) == .seconds(30))
+  }
+
   /// While input waits, each pause leaves less than what a second brings.
   @Test func inputMayWaitUntilASecondsWorthIsLeft() throws {
     let budget = budgets(bytes: 1 << 30).budget(of: try user(1), from: nil, now: time(0))

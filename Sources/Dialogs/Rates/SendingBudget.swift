@@ -85,6 +85,9 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
       ? .user(author) : realms.isFederated(author.realm) ? .domain(domain) : .component(domain)
   }
 
+  /// The longest pause of a session or stream of the account.
+  var pauseMax: Duration { if case .peer = self { Limits.sendingPeerPauseMax } else { Limits.sendingPauseMax } }
+
   func rates(_ policy: SendingPolicy) -> SendingRates {
     switch self {
     case .user: policy.rates
@@ -209,7 +212,7 @@ final class DeliveryCharge: Sendable {
 /// connected that has to wait:
 ///
 /// - A pause is short: a debt is that of the last stanza of each session, some milliseconds for a small one and a
-///   quarter of a second for the largest, and never longer than `Limits.sendingPauseMax`. Input is therefore read at
+///   quarter of a second for the largest, and never longer than `SendingAccount.pauseMax`. Input is therefore read at
 ///   least that often, and a connection that is read is not silent.
 /// - A request for acknowledgement is not overdue while its answer may stand behind stanzas that have not been read
 ///   yet (`mayHoldInput`).
@@ -333,7 +336,7 @@ public final class SendingBudget: Sendable {
     }
     guard own != nil || ofZone != nil else { return nil }
     let time = max(own?.time ?? .zero, ofZone?.time ?? .zero)
-    return min(max(time, Limits.sendingPauseMin), Limits.sendingPauseMax)
+    return min(max(time, Limits.sendingPauseMin), account.pauseMax)
   }
 
   /// Charges what was read. Returns the debt and its bound; `nil` if there is none.
