@@ -15,7 +15,10 @@ enum HTTPLimits {
   static let acceptPauseLog: Duration = .seconds(60)
   /// The TLS handshakes that one network may begin at once at all ports of XMPP together, and beyond them in a second; further ones
   /// wait for their turn. 2,000 people behind one address are back at once after a restart, with three connections each
-  /// within 40 s; and an attacker takes a second of a core at first, then a twentieth of it.
+  /// within 40 s; and an attacker takes a second of a core at first, then a twentieth of it. Connections that begin in the clear have
+  /// the same numbers for themselves, as they cost about as much: each has 64 elements before a login
+  /// (`DoorLimits.elementsBeforeSessionMax`), and short ones take three to ten microseconds each. The longest ones have 10 KiB,
+  /// for which the attacker sends 65 MB a second.
   static let handshakesAtOnce = 2_000
   static let handshakesPerSecond = 100
   /// The HTTP connections that one network may begin at once at all ports together, and beyond them in a second, as connections

@@ -13,8 +13,10 @@ public final class PacedConnections: Sendable {
     case http
     /// Requests over HTTP.
     case requests
-    /// TLS handshakes at the other ports.
+    /// TLS handshakes at the ports of XMPP.
     case tls
+    /// Connections at the ports of XMPP that begin in the clear, each of which may have a handshake of its own behind STARTTLS.
+    case clear
   }
 
   private struct State {
@@ -38,7 +40,7 @@ public final class PacedConnections: Sendable {
       switch kind {
       case .http: (HTTPLimits.connectionsPerSecond, HTTPLimits.connectionsAtOnce)
       case .requests: (HTTPLimits.requestsPerSecond, HTTPLimits.requestsAtOnce)
-      case .tls: (HTTPLimits.handshakesPerSecond, HTTPLimits.handshakesAtOnce)
+      case .tls, .clear: (HTTPLimits.handshakesPerSecond, HTTPLimits.handshakesAtOnce)
       }
     state = Mutex(
       State(pace: NetworkPace(perSecond: perSecond, burst: burst, networksMax: HTTPLimits.bucketsMax)))
@@ -66,6 +68,7 @@ public final class PacedConnections: Sendable {
       case .http: (metrics.httpConnectionsDelayed, "HTTP connections")
       case .requests: (metrics.httpRequestsDelayed, "HTTP requests")
       case .tls: (metrics.tlsHandshakesDelayed, "TLS handshakes")
+      case .clear: (metrics.xmppConnectionsDelayed, "XMPP connections")
       }
     delayed.add()
     if let unlogged {

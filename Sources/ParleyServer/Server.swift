@@ -92,9 +92,9 @@ public enum Server {
       PacedConnections(
         kind, isByNetwork: settings.boundsByNetwork, exempt: exempt, metrics: metrics, logger: logger)
     }
-    let handshakes = paced(.tls)
     let xmpp = try await XMPPService(
-      settings, core.accounts, certificates, outgoing, loops, bounds, memory, all, handshakes, readiness, logger)
+      settings, core.accounts, certificates, outgoing, loops, bounds, memory, all, paced(.clear), paced(.tls),
+      readiness, logger)
     let pushes = settings.pushes.services(
       pushKeys, core.webPushKey, xmpp: xmpp.pushes, content: settings.pushContent, outgoing,
       clock: core.parley.clock, logger)

@@ -18,6 +18,9 @@ public final class Metrics: Sendable {
     "parley_tls_handshakes_total", "Completed TLS handshakes.")
   public let tlsHandshakesDelayed = Counter<Single>(
     "parley_tls_handshakes_delayed_total", "TLS handshakes that had to wait, since their network began too many.")
+  public let xmppConnectionsDelayed = Counter<Single>(
+    "parley_xmpp_connections_delayed_total",
+    "XMPP connections in the clear that had to wait, since their network began too many.")
   public let httpConnectionsDelayed = Counter<Single>(
     "parley_http_connections_delayed_total", "HTTP connections that had to wait, since their network began too many.")
   public let httpRequestsDelayed = Counter<Single>(

@@ -31,6 +31,7 @@ WAITS = "a connection waits, since it cannot be accepted"
 PEOPLE, LOGINS = 2_000, 25
 MANY_FILES = ["prlimit", "--nofile=16384:16384"]
 DELAYED = "parley_tls_handshakes_delayed_total"
+CLEAR_DELAYED = "parley_xmpp_connections_delayed_total"
 HTTP_DELAYED = "parley_http_connections_delayed_total"
 
 
@@ -98,6 +99,7 @@ def run(checks):
             flood(checks, server, internet.machines["school"], internet.machines["padua"])
         # The school has no handshakes left that begin at once.
         handshakes(checks, server, internet.machines["school"], internet.machines["padua"])
+        clear(checks, server, internet.machines["school"], internet.machines["padua"])
         resets(checks, server, internet.machines["school"])
 
 
@@ -325,6 +327,45 @@ def handshakes(checks, server, attacker, witness):
     finally:
         for connection in held:
             connection.close()
+
+
+def greeted(machine, server):
+    """A new stream in the clear, when the server has answered its header."""
+    with machine.space.here():
+        connection = socket.create_connection((server.host, server.xmpp), PATIENCE)
+    connection.sendall(HEADER.encode())
+    answer = b""
+    while b"</stream:features>" not in answer:
+        piece = connection.recv(4_096)
+        expect(piece, f"the end came behind {answer}")
+        answer += piece
+    return connection
+
+
+def clear(checks, server, attacker, witness):
+    """The twin of the handshakes, at the port where streams begin in the clear."""
+    growth = Growth(server)
+
+    def delayed():
+        return Scrape(server)(CLEAR_DELAYED) - growth.before(CLEAR_DELAYED)
+
+    with checks.check("networks: XMPP connections that one network opens and leaves by the hundred have to wait, and nobody is refused"):
+        for _ in range(100):
+            if delayed() >= 100:
+                break
+            with attacker.space.here():
+                opened = [socket.create_connection((server.host, server.xmpp), PATIENCE) for _ in range(100)]
+            for connection in opened:
+                connection.sendall(HEADER.encode())
+            for connection in opened:
+                connection.close()
+        expect(delayed() >= 100, f"of 10,000 connections {delayed()} had to wait")
+        for machine in (witness, attacker):
+            greeted(machine, server).close()
+        server.log.until("the line", lambda text: any(
+            "XMPP connections of a network wait" in line and attacker.address in line for line in text.splitlines()))
+        expect(witness.address not in server.log.text, server.tail())
+        growth.until("parley_refusals_total", 0, rate="connections")
 
 
 def flood(checks, server, attacker, witness):

@@ -93,6 +93,7 @@ import Testing
       counter parley_logins_total door mechanism result
       counter parley_tls_handshakes_total port version
       counter parley_tls_handshakes_delayed_total
+      counter parley_xmpp_connections_delayed_total
       counter parley_http_connections_delayed_total
       counter parley_http_requests_delayed_total
       counter parley_refusals_total rate

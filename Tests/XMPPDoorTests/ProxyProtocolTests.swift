@@ -1,9 +1,10 @@
 import Basics
 import Dialogs
-import HTTPPort
 import NIOCore
+import ServerMetrics
 import Testing
 
+@testable import HTTPPort
 @testable import XMPPDoor
 
 /// Streams behind a proxy, which is a program of this machine.
@@ -67,6 +68,42 @@ import Testing
     #expect(await other.read(to: "</stream:features>").contains("<starttls"))
     #expect(listener.unverifiedCount == FederationLimits.unverifiedPerAddressMax + 1)
     await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// Programs of this machine have no pace, but the clients that a proxy names have one.
+  @Test(arguments: [false, true]) func streamsInTheClearBeginAtThePaceOfTheirNetwork(ofServers: Bool) async throws {
+    let network = try ServerNetwork()
+    let metrics = network.door.parley.metrics
+    let connections = PacedConnections(
+      .clear, isByNetwork: true, exempt: TrustedProxies(), metrics: metrics, logger: network.door.logger)
+    let port: Int
+    if ofServers {
+      let side = ServerSide("montague.example", network, place: try await network.place(), connections: connections)
+      let listener = ServerListener(
+        side.streams, mounted: [side.place], group: network.group, owner: side.owner, proxies: proxies(network))
+      port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    } else {
+      let listener = try await XMPPListener(
+        door: network.door, group: network.group, tls: { _ in nil }, connections: connections,
+        proxies: proxies(network))
+      port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    }
+    func open(_ client: String) async throws -> RawServer {
+      let peer = try await RawServer(network.group, port: port)
+      try await peer.send(line(client) + (ofServers ? RawServer.header() : Self.header))
+      return peer
+    }
+    // The next one of the network waits for half a minute.
+    var delayed = 1
+    for _ in 0..<HTTPLimits.handshakesAtOnce + 30 * HTTPLimits.handshakesPerSecond
+    where connections.wait("192.0.2.1") > .zero { delayed += 1 }
+    let waiting = try await open("192.0.2.1")
+    let other = try await open("192.0.2.2")
+    #expect(await other.read(to: "</stream:features>").contains("<starttls"))
+    #expect(metrics.xmppConnectionsDelayed.samples(Readings())?.map(\.value) == [.number(Double(delayed))])
+    for peer in [waiting, other] { try await peer.close() }
+    #expect(await waiting.read(to: "never") == "")
     try await network.end()
   }
 }

@@ -29,7 +29,7 @@ extension Federation {
       door: listener.door, mounted: listener.mounted,
       domains: Set(Self.homes(listener.door, options).keys), secret: secret, idleSeconds: options.idleSeconds,
       trust: trust, dialing: Dialer(resolver: resolver, routes: routes, addresses: addresses), rules: policy,
-      handshakes: listener.handshakes, memory: listener.memory, all: listener.all)
+      connections: listener.connections, handshakes: listener.handshakes, memory: listener.memory, all: listener.all)
     var limits = LinkLimits()
     limits.links = min(limits.links, linksMax ?? limits.links)
     self.init(listener, options: options, policy: policy, servers: streams, limits: limits)

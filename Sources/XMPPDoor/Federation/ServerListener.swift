@@ -96,6 +96,7 @@ final class ServerListener: Sendable {
     opened.value = connection
     connection.memory = memory.enter(address) { channel.eventLoop.execute { opened.value?.giveMemoryUp() } }
     do {
+      if !directTLS { try streams.connections?.pace(channel, of: client) }
       try channel.pipeline.syncOperations.addHandler(connection)
     } catch {
       connection.abandoned("\(error)")

@@ -34,7 +34,8 @@ final class ServerStreams: FederationStreamOpener {
   let policy: ServerStreamPolicy
   let trust: any PeerTrust
   let dialing: any ServerDialing
-  /// The pace of the handshakes that others begin; `nil` for none.
+  /// The paces of the connections that others begin in the clear, and of handshakes; `nil` for none.
+  let connections: PacedConnections?
   let handshakes: PacedConnections?
   /// The memory of what is not logged in, which streams to others count to as well until those are verified: strangers can cause them,
   /// by messages to domains of their own, and by dialback.
@@ -106,12 +107,13 @@ final class ServerStreams: FederationStreamOpener {
   ///   - secret: The secret of dialback keys, which outlives a restart: a key is verified after it was sent.
   init(
     door: DoorContext, mounted: [MountedLoop], domains: Set<String>, secret: [UInt8], idleSeconds: Int,
-    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, handshakes: PacedConnections? = nil,
-    memory: MemoryBound = MemoryBound(), all: OpenConnections = OpenConnections()
+    trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, connections: PacedConnections? = nil,
+    handshakes: PacedConnections? = nil, memory: MemoryBound = MemoryBound(), all: OpenConnections = OpenConnections()
   ) {
     self.memory = memory
     self.all = all
     self.door = door
+    self.connections = connections
     self.handshakes = handshakes
     self.mounted = mounted
     policy = ServerStreamPolicy(

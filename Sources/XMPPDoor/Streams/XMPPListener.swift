@@ -33,6 +33,7 @@ public final class XMPPListener: Sendable {
   /// The memory of what is not logged in.
   let memory: MemoryBound
   let all: OpenConnections
+  let connections: PacedConnections?
   let handshakes: PacedConnections?
   /// The proxies whose connections begin with a header; `nil` for none.
   let proxies: ProxyProtocol?
@@ -52,15 +53,18 @@ public final class XMPPListener: Sendable {
   ///   - memory: the memory of the streams before login, and of those of servers that are not verified.
   ///   - all: the open connections of all ports. When they are at their bound, a newcomer needs the place of a stream
   ///     before login.
+  ///   - connections: the pace of connections that begin in the clear; `nil` for none.
   ///   - handshakes: the pace of TLS handshakes; `nil` for none.
   ///   - proxies: the proxies whose connections begin with a header; `nil` for none.
   public init(
     door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil,
     boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, memory: MemoryBound = MemoryBound(),
-    all: OpenConnections = OpenConnections(), handshakes: PacedConnections? = nil, proxies: ProxyProtocol? = nil
+    all: OpenConnections = OpenConnections(), connections: PacedConnections? = nil,
+    handshakes: PacedConnections? = nil, proxies: ProxyProtocol? = nil
   ) async throws {
     self.memory = memory
     self.all = all
+    self.connections = connections
     self.handshakes = handshakes
     self.proxies = proxies
     self.door = door
@@ -154,6 +158,8 @@ public final class XMPPListener: Sendable {
       if directTLS {
         guard tls(nil) != nil else { throw ChannelError.operationUnsupported }
         try transport.secure(channel)
+      } else {
+        try connections?.pace(channel, of: client)
       }
       try channel.pipeline.syncOperations.addHandler(transport)
     } catch {

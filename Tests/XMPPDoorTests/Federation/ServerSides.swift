@@ -1,6 +1,7 @@
 import Basics
 import Dialogs
 import DialogsFixtures
+import HTTPPort
 import Logging
 import NIOCore
 import NIOPosix
@@ -22,7 +23,7 @@ final class ServerSide: Sendable {
 
   init(
     _ domain: String, _ network: ServerNetwork, place: MountedLoop, _ options: FederationOptions = FederationOptions(),
-    memory: MemoryBound = MemoryBound()
+    connections: PacedConnections? = nil, memory: MemoryBound = MemoryBound()
   ) {
     self.domain = domain
     self.place = place
@@ -30,7 +31,7 @@ final class ServerSide: Sendable {
     streams = ServerStreams(
       door: network.door, mounted: [place], domains: [domain, "rooms." + domain], secret: Array(domain.utf8),
       idleSeconds: 1_800, trust: SideTrust(domain, network), dialing: network,
-      rules: DomainPolicy(options, clock: network.door.parley.clock), memory: memory)
+      rules: DomainPolicy(options, clock: network.door.parley.clock), connections: connections, memory: memory)
     listener = ServerListener(streams, mounted: [place], group: network.group, owner: owner)
   }
 
