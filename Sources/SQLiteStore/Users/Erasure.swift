@@ -124,16 +124,25 @@ extension Writer {
     _ rows: Query, _ removal: Query, of user: UserID, _ limit: Int, _ place: inout ErasurePlace
   ) throws -> Int {
     let found = try connection(rows, place.first, limit).all { (id: $0.int(0), user: $0.int(1)) }
-    var used = 0
-    for row in found {
+    return try look(at: found, limit, &place) { row, place in
       place.first = row.id
-      used += 1
-      guard row.user == user.number else { continue }
+      guard row.user == user.number else { return 0 }
       try connection(removal, row.id).run()
-      used += ErasureStep.large
+      return ErasureStep.large
+    }
+  }
+
+  /// Looks at the rows of a step until the limit is reached, and leaves the step if it is not. `remove` notes the place behind a row, and
+  /// returns the rows that its removal counts as beside the look.
+  private func look<Row>(
+    at rows: [Row], _ limit: Int, _ place: inout ErasurePlace, remove: (Row, inout ErasurePlace) throws -> Int
+  ) throws -> Int {
+    var used = 0
+    for row in rows {
+      used += try 1 + remove(row, &place)
       if used >= limit { return used }
     }
-    if found.count < limit { place.advance() }
+    place.advance()
     return used
   }
 
@@ -141,15 +150,14 @@ extension Writer {
     of user: UserID, _ limit: Int, _ place: inout ErasurePlace, _ piece: inout ErasedPiece
   ) throws -> Int {
     let rows = try outbox(after: (place.first, place.second), limit: limit)
-    for row in rows {
+    return try look(at: rows, limit, &place) { row, place in
       (place.first, place.second) = (row.pair, row.position)
       // The ends of the user's subscriptions are still sent.
-      guard row.author == user.number, row.isEntry else { continue }
+      guard row.author == user.number, row.isEntry else { return 0 }
       try removeOutbox(at: row.position, pair: row.pair)
       piece.changesOutbox = true
+      return 0
     }
-    if rows.count < limit { place.advance() }
-    return rows.count
   }
 
   // MARK: Notifications
@@ -165,17 +173,12 @@ extension Writer {
       return 0
     }
     let positions = origins.positions(in: dialog, behind: place.first, limit: limit)
-    var used = 0
-    for position in positions {
+    return try look(at: positions, limit, &place) { position, place in
       place.first = position
-      used += 1
-      guard try connection(.isNotification, position, dialog).first({ _ in true }) == true else { continue }
+      guard try connection(.isNotification, position, dialog).first({ _ in true }) == true else { return 0 }
       try erase(Position(position), in: DialogID(dialog))
-      used += ErasureStep.several
-      if used >= limit { return used }
+      return ErasureStep.several
     }
-    if positions.count < limit { place.advance() }
-    return used
   }
 
   private func eraseNotifications(to user: UserID, _ limit: Int, _ place: inout ErasurePlace) throws -> Int {
@@ -186,17 +189,12 @@ extension Writer {
     let rows = try connection(.originsInOwnDialog, dialog, place.first, place.second, limit).all {
       (hash: $0.int(0), position: $0.int(1), isNotification: $0.int(2) == 1)
     }
-    var used = 0
-    for row in rows {
+    return try look(at: rows, limit, &place) { row, place in
       (place.first, place.second) = (row.hash, row.position)
-      used += 1
-      guard row.isNotification else { continue }
+      guard row.isNotification else { return 0 }
       try erase(Position(row.position), in: DialogID(dialog))
-      used += ErasureStep.several
-      if used >= limit { return used }
+      return ErasureStep.several
     }
-    if rows.count < limit { place.advance() }
-    return used
   }
 
   // MARK: Files and marks
@@ -221,22 +219,17 @@ extension Writer {
     let rows = try connection(.marksBehind, user, place.first, limit).all {
       (dialog: DialogID($0.int(0)), isRoom: $0.int(1) == 1, hasSettings: $0.int(2) == 1)
     }
-    var used = 0
-    for row in rows {
+    return try look(at: rows, limit, &place) { row, place in
       place.first = row.dialog.number
-      used += 1
       if row.isRoom {
         try connection(.endMembership, user, row.dialog).run()
         try connection(.eraseMark, user, row.dialog).run()
         piece.rooms.append(row.dialog)
-        used += ErasureStep.several
-      } else if row.hasSettings {
-        try connection(.forgetSettings, user, row.dialog).run()
+        return ErasureStep.several
       }
-      if used >= limit { return used }
+      if row.hasSettings { try connection(.forgetSettings, user, row.dialog).run() }
+      return 0
     }
-    if rows.count < limit { place.advance() }
-    return used
   }
 }
 
