@@ -658,7 +658,8 @@ public enum Limits {
 
   // Search.
   /// Rows that one read of an archive looks at, some eight milliseconds of a reader: those of other resources than the one that is
-  /// asked for, of messages that the user has deleted for themself, of what is in no archive. Then its page ends early.
+  /// asked for, of messages that the user has deleted for themself, of what is in no archive. Then its page ends early. A search for
+  /// what a session has missed looks at as many rows, too.
   public static let archiveLooksMax = 20_000
   /// Candidates that one search reads; then its page ends early, with a cursor.
   public static let searchLooksMax = 4_000
@@ -696,6 +697,9 @@ public enum Limits {
   public static let pageDefault = 50
   public static let pageMax = 100
   public static let feedPageMax = 200
+  /// Places of entries that are looked for at once while a session catches up, and kept until it has read them, with some 12 KB: each
+  /// such search looks at all rooms of the user, a millisecond or two for a thousand of them, while a page reads the rooms of its entries.
+  public static let feedAheadMax = 512
   /// Bytes of messages after which a page ends early, with at least one message: 16 messages of the largest that apps write, and some
   /// 1,000 of those that people write. The page that follows continues behind it.
   public static let pageBytesMax = 1_048_576

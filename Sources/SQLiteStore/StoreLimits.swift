@@ -64,6 +64,9 @@ public enum StoreLimits {
   static let archivePieceRows = 64
   static let archivePieceGrowth = 8
 
+  /// The rows as which each statement counts that reads a piece of a feed or of a room while these are merged: it takes as long.
+  static let feedStatementRows = 10
+
   /// The words of one message that are indexed; the rest of a longer one is not found.
   static let searchTokensMax = 4_096
   /// The bytes of the text of one message from which these words are taken: five to eight bytes a word. Words behind them are not

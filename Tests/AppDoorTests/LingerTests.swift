@@ -75,13 +75,14 @@ import Testing
     let juliet: Party
     let watcher: Watcher
 
-    init() async throws {
+    init(judging: JudgingClocks = .system) async throws {
       folder = FileManager.default.temporaryDirectory.appendingPathComponent("parley-linger-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       store = try SQLiteStore(path: folder.path + "/parley.db")
       let logger = Logger(label: "linger") { _ in SwiftLogNoOpLogHandler() }
-      let parley = try Parley(
-        store: store, clock: clock, options: Parley.Options(domains: ["localhost"]), logger: logger)
+      var options = Parley.Options(domains: ["localhost"])
+      options.judgingClocks = judging
+      let parley = try Parley(store: store, clock: clock, options: options, logger: logger)
       accounts = Accounts(parley)
       let lane = Lane { [loop] in loop.execute($0) }
       let sessions = Mutex<UInt64>(0)
@@ -249,6 +250,28 @@ import Testing
     #expect(scene.reading.changes.withLock { $0 } == [false, false])
     await scene.pass(2)
     #expect(scene.reading.changes.withLock { $0 } == [false, false, true])
+  }
+
+  /// What a session has missed is read at the cost of its user, so that nobody reads more by connecting again and again.
+  @Test(arguments: [Duration.zero, .seconds(1)]) func longReadsOfWhatWasMissedAreCharged(taken: Duration) async throws {
+    let thread = Mutex(Duration.zero)
+    let clocks = JudgingClocks(
+      wall: { .zero },
+      thread: {
+        thread.withLock { time in
+          time += taken
+          return time
+        }
+      })
+    let scene = try await Scene(judging: clocks)
+    let caller = try await scene.logIn()
+    let now = scene.clock.now
+    let budget = scene.parley.sending.budget(of: scene.juliet, from: "192.0.2.1", now: now)
+    // What may come at once.
+    budget.owe(stanzas: Limits.sendingStanzasPerSecond * Limits.sendingStanzasBurstSeconds, now: now)
+    #expect(budget.charge(stanzas: 0, bytes: 0, now: now) == nil)
+    _ = try await scene.connect(caller)
+    #expect((budget.charge(stanzas: 0, bytes: 0, now: now) != nil) == (taken > .zero))
   }
 
   /// NIO reads what is left at the end of a connection, whether or not it is to be read.

@@ -177,6 +177,44 @@ import Testing
     }
   }
 
+  /// Rooms in which nothing was said cost a look each, once for so many pages of a session that catches up.
+  @Test func aPageAtKnownPlacesLooksAtNoOtherRooms() throws {
+    try withDialog { verona, writer in
+      let juliet = verona.juliet.id.number
+      func run(_ text: String) throws {
+        let handle = try #require((writer as? Writer)?.connection.handle)
+        #expect(sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK, "\(text)")
+      }
+      for position in Int64(1)...8 { try verona.say(position, writer) }
+      let log = LogAccess.withMemberships(of: verona.juliet)
+      var page = try writer.page(of: log, after: .zero, limit: 2, ahead: 6)
+      func next(at places: FeedPlaces?) throws {
+        page = try writer.page(of: log, after: page.end, limit: 2, at: places, ahead: 6)
+      }
+      let places = page.places
+      let few = try steps(writer) { try next(at: places) }
+      #expect(page.entries.map(\.position.number) == [3, 4] && !page.isSearched)
+
+      let numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4000)"
+      try run(
+        """
+        INSERT INTO dialogs (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created)
+        \(numbers) SELECT 1000 + x, \(Reader.roomKind), 0, 0, 0, 0, 0, 0, 0, 0 FROM n
+        """)
+      try run(
+        """
+        INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position)
+        \(numbers) SELECT \(juliet), 1000 + x, 0, 0, 0, 0, 0 FROM n
+        """)
+      let many = try steps(writer) { try next(at: page.places) }
+      #expect(page.entries.map(\.position.number) == [5, 6] && !page.isSearched)
+      #expect(many <= few + 3, "\(many) and \(few)")
+      let all = try steps(writer) { try next(at: page.places) }
+      #expect(page.entries.map(\.position.number) == [7, 8] && page.isSearched)
+      #expect(all > many + 100, "\(all) and \(many)")
+    }
+  }
+
   /// Twenty dialogs have a share each, however many messages mention the user.
   @Test func unreadMentionsAreCountedUpToTheirBounds() throws {
     try withDialog { verona, writer in

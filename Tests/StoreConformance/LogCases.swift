@@ -222,16 +222,17 @@ extension StoreConformance {
       for (bytesMax, count) in [(1, 2), (bytes, 2), (bytes + 1, 3), (2 * bytes, 3), (3 * bytes, 4), (Int.max, 4)] {
         try scene.read { reader in
           let log = LogAccess.server(scene.juliet.id, .rules)
+          let places = try reader.feed(of: log, after: .zero, limit: 9, looksMax: 99, all: false).places
           try equal(
-            try reader.feed(of: log, after: .zero, limit: 9, bytesMax: bytesMax, all: false),
-            Array(said.prefix(count)), "feed")
-          try equal(
-            try reader.replay(of: log, after: .zero, limit: 9, bytesMax: bytesMax, looksMax: nil),
-            Array(said.prefix(count)), "replay")
+            try reader.entries(of: log, at: places[...], limit: 9, bytesMax: bytesMax), Array(said.prefix(count)),
+            "feed")
           var query = ArchiveQuery(limit: 9)
           query.bytesMax = bytesMax
           let isCut = bytesMax <= 3 * bytes
           let kept = isCut ? count - 1 : count
+          let replay = try reader.replay(of: log, query)
+          try equal(replay.entries, Array(said.prefix(kept)), "replay")
+          try equal(replay.complete, !isCut, "replay")
           let first = try reader.archive(of: scene.juliet.id, query)
           try equal(first.entries, Array(said.prefix(kept)), "archive")
           try equal(first.complete, !isCut, "archive")
@@ -315,11 +316,41 @@ extension StoreConformance {
       try equal(try replay(inbound[1].position), [])
       // The second is in no archive.
       func unarchived(_ first: Position, _ last: Position, _ limit: Int = 99) throws -> [Entry] {
-        try scene.read { try $0.unarchived(of: .server(scene.juliet.id, .rules), at: first...last, limit: limit) }
+        var query = ArchiveQuery(limit: limit)
+        query.after = first.previous
+        query.before = last.next
+        return try scene.read { [query] in try $0.unarchived(of: .server(scene.juliet.id, .rules), query).entries }
       }
       try equal(try unarchived(.zero, inbound[1].position), [inbound[1]])
       try equal(try unarchived(.zero, inbound[0].position), [])
       try equal(try unarchived(inbound[1].position.next, inbound[1].position.next), [])
+    },
+    Case(name: "a replay that looks in vain ends early, and the next one goes on from there") { scene in
+      let said = try scene.write { writer in
+        try (1...3).map { number in
+          for _ in 1...5 { try scene.say("own", by: scene.juliet, to: scene.romeo, writer) }
+          return try scene.say("\(number)", by: scene.romeo, to: scene.juliet, traits: [.replayed], writer)
+        }
+      }
+      let log = LogAccess.server(scene.juliet.id, .rules)
+      for isWhole in [false, true] {
+        var query = ArchiveQuery(limit: 9)
+        query.looksMax = 4
+        var (found, pages): ([Entry], Int) = ([], 0)
+        while true {
+          let page = try scene.read { [query] in
+            try isWhole ? $0.replay(of: log, query) : $0.unarchived(of: log, query)
+          }
+          pages += 1
+          found += page.entries
+          try equal(page.complete, page.next == nil)
+          guard let next = page.next else { break }
+          query.go(behind: next)
+        }
+        try equal(found, said)
+        // There are 18 rows.
+        try equal(pages, 5)
+      }
     },
     Case(name: "a repeat is found by author, dialog and id; the last of several") { scene in
       func key(_ id: String, _ hash: UInt64) -> RepeatKey { RepeatKey(rule: .xmpp, id: id, bodyHash: hash) }

@@ -209,9 +209,10 @@ extension StoreConformance {
       try scene.reopen()
       try scene.read { reader in
         func told(_ first: Int64, _ last: Int64) throws -> [Position] {
-          try reader.unarchived(
-            of: .server(scene.romeo.id, .rules), at: Position(first)...Position(last), limit: 9
-          ).map(\.position)
+          var query = ArchiveQuery(limit: 9)
+          query.after = Position(first - 1)
+          query.before = Position(last + 1)
+          return try reader.unarchived(of: .server(scene.romeo.id, .rules), query).entries.map(\.position)
         }
         try equal(try told(0, 9), [entry.position])
         try equal(try told(1, 1), [entry.position])

@@ -355,6 +355,74 @@ extension StoreConformance {
         }
       }
     },
+    Case(name: "a search of a feed ends early by its looks, and the next one goes on from there") { scene in
+      let (rooms, said) = try scene.write { writer in
+        let rooms = [
+          try scene.room("orchard", of: [scene.romeo, scene.juliet], writer),
+          try scene.room("balcony", of: [scene.romeo], writer),
+        ]
+        var said: [Entry] = []
+        for number in 1...3 {
+          // Only in the archive.
+          for _ in 1...9 {
+            try scene.say(
+              Content(kind: .none), Envelope(), by: scene.juliet, to: scene.romeo, traits: .archived, writer)
+          }
+          for room in rooms {
+            for _ in 1...9 {
+              let gone = try scene.say("gone", by: scene.romeo, in: room.id, writer)
+              try writer.erase(gone.position, in: room.id)
+            }
+            said.append(try scene.say("\(number)", by: scene.romeo, in: room.id, writer))
+          }
+          said.append(try scene.say("\(number)", by: scene.juliet, to: scene.romeo, writer))
+        }
+        return (rooms, said)
+      }
+      let followed = LogAccess.server(scene.romeo.id, rooms: rooms.map { (room: $0.id, since: Position.zero) }, .rules)
+      for log in [followed, .withMemberships(of: scene.romeo)] {
+        for (limit, looks) in [(1, 1), (1, 99), (2, 4), (9, 1), (9, 30), (99, 999)] {
+          var (found, after, isLast): ([Entry], Position, Bool) = ([], rooms[1].last, false)
+          while !isLast {
+            let (page, entries) = try scene.read { [after] reader in
+              let page = try reader.feed(of: log, after: after, limit: limit, looksMax: looks, all: false)
+              return (page, try reader.entries(of: log, at: page.places[...], limit: limit, bytesMax: .max))
+            }
+            try require(page.isLast || page.end > after, "a place behind the one before")
+            try equal(page.places.map(\.position), entries.map(\.position))
+            (found, after, isLast) = (found + entries, page.end, page.isLast)
+          }
+          try equal(found, said, "\(limit) places by \(looks) looks")
+          try equal(after, scene.position)
+        }
+      }
+    },
+    Case(name: "of the places of a feed, those that the user may not read any more have no entry") { scene in
+      let log = LogAccess.withMemberships(of: scene.juliet)
+      let (orchard, kept, places) = try scene.write { writer in
+        let orchard = try scene.room("orchard", of: [scene.romeo, scene.juliet], writer)
+        let balcony = try scene.room("balcony", of: [scene.romeo, scene.juliet], writer)
+        let other = try scene.room("other", of: [scene.romeo], writer)
+        try scene.say("1", by: scene.romeo, in: orchard.id, writer)
+        try scene.say("not hers", by: scene.romeo, in: other.id, writer)
+        let kept = [
+          try scene.say("2", by: scene.romeo, in: balcony.id, writer),
+          try scene.say("3", by: scene.romeo, to: scene.juliet, writer),
+        ]
+        try scene.say("4", by: scene.romeo, in: orchard.id, writer)
+        let found = try writer.feed(of: log, after: other.last, limit: 9, looksMax: 99, all: false)
+        return (orchard, kept, found.places)
+      }
+      try equal(places.map(\.room), [orchard.id, kept[0].dialog, nil, orchard.id])
+      func read() throws -> [Entry] {
+        try scene.read { try $0.entries(of: log, at: places[...], limit: 9, bytesMax: .max) }
+      }
+      try equal(try read().count, 4)
+      try scene.write { try scene.join(scene.juliet, orchard.id, as: .none, $0) }
+      try equal(try read(), kept)
+      try scene.write { try scene.join(scene.juliet, orchard.id, $0) }
+      try equal(try read(), kept)
+    },
     Case(name: "a removed member keeps the entry that told them, and nothing behind it") { scene in
       let (room, told) = try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)

@@ -53,10 +53,10 @@ import Testing
     try await network.end()
   }
 
-  /// A read for what a client asks for is charged if it takes long, and one of what others have sent is not.
-  @Test func longReadsForAClientAreCharged() async throws {
+  /// Clocks by which each read takes a second.
+  private func slowClocks() -> JudgingClocks {
     let thread = Locked(Duration.zero)
-    let clocks = JudgingClocks(
+    return JudgingClocks(
       wall: { .zero },
       thread: {
         thread.withLock { time in
@@ -64,7 +64,37 @@ import Testing
           return time
         }
       })
-    let network = try ServerNetwork(judging: clocks)
+  }
+
+  /// What a session has missed is read at the cost of its user, so that nobody reads more by connecting again and again.
+  @Test func longReadsOfWhatWasMissedAreCharged() async throws {
+    let network = try ServerNetwork(judging: slowClocks())
+    let place = try await network.place()
+    let juliet = try await network.stage.user("juliet")
+    let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))
+    let (door, loopContext, now) = (network.door, place.loopContext, network.stage.clock.now)
+    let budget = network.stage.parley.sending.budget(of: juliet, from: nil, now: now)
+    // What may come at once.
+    budget.owe(stanzas: 1_000, now: now)
+    #expect(budget.charge(stanzas: 0, bytes: 0, now: now) == nil)
+    let session = try await place.loop.submit {
+      let session = XMPPSession(door: door, loopContext: loopContext.value, party: juliet, jid: jid)
+      session.cursor = StreamCursor(at: .zero, .behind, replay: .over, replayed: .zero)
+      session.resumeReading()
+      return NIOLoopBound(session, eventLoop: place.loop)
+    }.get()
+    let end = ContinuousClock.now + .seconds(30)
+    while budget.charge(stanzas: 0, bytes: 0, now: now) == nil {
+      try #require(ContinuousClock.now < end)
+      await Task.yield()
+    }
+    try await place.loop.submit { session.value.end() }.get()
+    try await network.end()
+  }
+
+  /// A read for what a client asks for is charged if it takes long, and one of what others have sent is not.
+  @Test func longReadsForAClientAreCharged() async throws {
+    let network = try ServerNetwork(judging: slowClocks())
     let place = try await network.place()
     let juliet = try await network.stage.user("juliet")
     let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))

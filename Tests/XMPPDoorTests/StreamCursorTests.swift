@@ -49,6 +49,17 @@ import Testing
     #expect(cursor.log.position == at(11))
   }
 
+  /// A client that has been sent nothing has nothing to confirm, and would wait for ever.
+  @Test func aReplayGoesOnBehindRowsWithoutMessages() throws {
+    var cursor = StreamCursor(at: at(30), replayed: at(10))
+    cursor.becameAvailable()
+    let first = cursor.next()
+    #expect(first == .replay(after: at(10), log: at(30)))
+    cursor.replayPassed(to: at(20))
+    let second = cursor.next()
+    #expect(second == .replay(after: at(20), log: at(30)) && cursor.replay == .reading)
+  }
+
   @Test func offlineMessagesGoOverIntoTheLog() throws {
     var cursor = StreamCursor(at: at(30), replayed: at(20))
     cursor.becameAvailable()

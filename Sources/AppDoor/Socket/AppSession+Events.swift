@@ -80,16 +80,19 @@ extension AppSession {
     guard isWritable, let after = session.follower.read() else { return }
     let user = session.caller.user
     let wantsNumbers = !session.follower.isCaughtUp
+    let (known, wantsMemberships) = (session.places, !session.hasMemberships)
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(
-      for: session.readOwner, on: session.handle.lane,
+      for: session.catchingUp, on: session.handle.lane,
       { reader in
-        let feed = try FeedPage.read(user, after: after, limit: AppLimits.replayPage, reader)
+        let feed = try FeedPage.read(
+          user, after: after, limit: AppLimits.replayPage, at: known, ahead: Limits.feedAheadMax, reader)
+        let memberships = wantsMemberships ? try reader.memberships(of: user.id) : []
         return (
-          feed: feed, head: try reader.head().position,
+          feed: feed, head: try reader.head().position, memberships: memberships,
           totals: wantsNumbers && feed.log.isLast
             ? (unread: try reader.unread(of: user.id), mentions: try reader.mentions(of: user.id, in: nil)) : nil,
-          expired: wantsNumbers ? try reader.expired(in: LogAccess.own(user)) : .zero
+          expired: wantsNumbers && feed.log.isSearched ? try reader.expired(in: LogAccess.own(user)) : .zero
         )
       }
     ) { result in
@@ -100,8 +103,10 @@ extension AppSession {
         // Without its feed the session is useless; the client reconnects.
         me.close(.tryAgainLater, problem)
       case .success(let page):
+        session.places = page.feed.log.places
+        session.hasMemberships = true
         // Live changes are newer than the page.
-        session.memberships.merge(page.feed.memberships) { max($0, $1) }
+        session.memberships.merge(page.memberships.map { ($0.room.dialog, $0.since) }) { max($0, $1) }
         if me.isWritable, session.follower.skipsGone(page.expired, head: page.head) {
           me.tellResync(.expired, session)
           me.readOn(session)
@@ -132,7 +137,7 @@ extension AppSession {
             cursor: session.cursor, totalUnread: totals?.unread ?? 0, totalMentions: totals?.mentions ?? 0),
           cursor: session.cursor)
         // Replayed messages have changed them, and the client need not ask.
-        readUnread(session)
+        readUnread(session, for: session.catchingUp)
         // The presence set by the client, or the default one.
         if !session.isAnnounced { announce(session) }
       }
@@ -380,7 +385,8 @@ extension AppSession {
     }
   }
 
-  private func readUnread(_ session: OpenSession) {
+  /// - Parameter owner: The owner of the read; `nil` if it follows from live events.
+  private func readUnread(_ session: OpenSession, for owner: ReadOwner? = nil) {
     if session.unreadDialogs.isEmpty { return }
     // While the client does not read, or is behind, the numbers are useless.
     guard isWritable, session.follower.isCaughtUp else { return scheduleUnread(session) }
@@ -390,7 +396,7 @@ extension AppSession {
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(
-      for: session.readOwner, on: session.handle.lane,
+      for: owner ?? session.readOwner, on: session.handle.lane,
       { reader in
         var numbers: [(dialog: DialogID, unread: Int64, mentions: Int64)] = []
         for id in dialogs {

@@ -17,8 +17,10 @@ final class OpenSession {
   let handle: AppSessionHandle
   let caller: Accounts.Caller
   let rendering: Rendering
-  /// The owner of the session's reads of the store: of events, which others cause, and of single rows for commands. Nobody is charged.
+  /// The owner of the session's reads of single rows, for live events, which others cause, and for commands. Nobody is charged.
   var readOwner: ReadOwner { .user(caller.user.id) }
+  /// The owner of the reads of what the session has missed, for which the user is charged.
+  private(set) lazy var catchingUp = ReadOwner.user(caller.user.id, chargedTo: sending)
   var follower: FeedFollower
   /// The last durable cursor sent to the client.
   var cursor: String
@@ -63,8 +65,11 @@ final class OpenSession {
   /// The dialogs in which this session is typing, and since when.
   var typing: [DialogID: (place: DialogPlace, since: Timestamp)] = [:]
 
-  /// The user's groups, with the position behind which they follow each.
+  /// The places of missed entries, as far as the last page has found them.
+  var places: FeedPlaces?
+  /// The user's groups, with the position behind which they follow each. The first page reads them; after that events change them.
   var memberships: [DialogID: Position] = [:]
+  var hasMemberships = false
   var unreadDialogs: Set<DialogID> = []
   var unreadTimer: Scheduled<Void>?
   /// The time when numbers were last sent, and their delay.

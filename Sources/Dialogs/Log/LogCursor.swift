@@ -152,12 +152,21 @@ public struct LogPage: Sendable {
   public let entries: [Entry]
   /// The position up to which all entries that concern the session are in `entries`, or were before them.
   public let end: Position
-  /// Whether the page was not full: then `end` is the end of the log in the snapshot.
+  /// Whether `end` is the end of the log in the snapshot.
   public let isLast: Bool
+  /// The places that have been found for further pages; `nil` behind the last page.
+  public let places: FeedPlaces?
+  /// Whether what the session has missed was looked for in this snapshot, or an entry of a known place has gone since: then entries may
+  /// have gone by their age.
+  public let isSearched: Bool
 
-  public init(entries: [Entry], end: Position, isLast: Bool) {
+  public init(
+    entries: [Entry], end: Position, isLast: Bool, places: FeedPlaces? = nil, isSearched: Bool = true
+  ) {
     self.entries = entries
     self.end = end
     self.isLast = isLast
+    self.places = places
+    self.isSearched = isSearched
   }
 }

@@ -53,14 +53,11 @@ public protocol LogReader {
   /// include all of its words, ignoring case, accents and width; words written together in the text must be together in
   /// the message. In scripts without spaces any part matches. Retracted and encrypted messages do not match.
   func archive(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
-  /// Returns inbound messages with trait `replayed` behind `after`, ascending. This list, like all that have a bound of bytes, ends
-  /// with the first entry that is behind so many bytes of entries (`Entry.byteCount`).
-  /// - Parameter looksMax: The number of the log's rows behind `after` that are looked at, messages or not; `nil` if all are.
-  func replay(of log: LogAccess, after: Position, limit: Int, bytesMax: Int, looksMax: Int?) throws -> [Entry]
-  /// Returns the entries at these positions that `replay` returns and the user's archive does not contain, ascending.
-  func unarchived(
-    of log: LogAccess, at positions: ClosedRange<Position>, limit: Int, bytesMax: Int
-  ) throws -> [Entry]
+  /// Returns a page of the inbound messages with trait `replayed`, ascending. Of the query only the bounds of positions, rows and bytes
+  /// and the limit are considered.
+  func replay(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
+  /// Returns the same of those that the user's archive does not contain.
+  func unarchived(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
   /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
   /// In a room it looks at each entry between the mark and `position`.
@@ -69,11 +66,20 @@ public protocol LogReader {
   func ordinal(in dialog: DialogID, upTo position: Position) throws -> Int64
   /// Returns the room's history (XEP-0045 7.2.13) and archive (XEP-0313): messages with trait `archived`, and topics.
   func archive(of room: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage
-  /// Returns everything that the user's clients follow: messages, markers, contact, block and profile changes, behind
-  /// `after`, ascending, merged with everything of the log's rooms behind both `after` and each room's own position. Of
-  /// superseded markers only the last is included.
-  /// - Parameter all: whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
-  func feed(of log: LogAccess, after: Position, limit: Int, bytesMax: Int, all: Bool) throws -> [Entry]
+  /// Returns the places of everything that the user's clients follow: messages, markers, contact, block and profile changes,
+  /// behind `after`, ascending, merged with everything of the log's rooms behind both `after` and each room's own position.
+  /// Of superseded markers only the last is included. An entry of a room of which the user has a row is the user's.
+  /// - Parameters:
+  ///   - limit: The number of places, at least one.
+  ///   - looksMax: The rows that are looked at, beside one of each room; then `end` is where the search has come to, which is
+  ///     behind `after`.
+  ///   - all: Whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
+  func feed(of log: LogAccess, after: Position, limit: Int, looksMax: Int, all: Bool) throws -> FeedPlaces
+  /// Returns the entries at such places, in their order, as far as the log still has them. This list ends with the first entry that is
+  /// behind so many bytes of entries (`Entry.byteCount`).
+  func entries(
+    of log: LogAccess, at places: ArraySlice<FeedPlaces.Place>, limit: Int, bytesMax: Int
+  ) throws -> [Entry]
 }
 
 /// The same without a bound of bytes: for a few entries, and for the server's own work.
@@ -92,16 +98,17 @@ extension LogReader {
     let entries = try history(of: messages, query).entries
     return ascending ? entries : entries.reversed()
   }
-  public func replay(of log: LogAccess, after: Position, limit: Int, looksMax: Int? = nil) throws -> [Entry] {
-    try replay(of: log, after: after, limit: limit, bytesMax: .max, looksMax: looksMax)
-  }
-  public func unarchived(
-    of log: LogAccess, at positions: ClosedRange<Position>, limit: Int
+  public func replay(
+    of log: LogAccess, after: Position, limit: Int, looksMax: Int = Limits.archiveLooksMax
   ) throws -> [Entry] {
-    try unarchived(of: log, at: positions, limit: limit, bytesMax: .max)
+    var query = ArchiveQuery(limit: limit)
+    query.after = after
+    query.looksMax = looksMax
+    return try replay(of: log, query).entries
   }
   public func feed(of log: LogAccess, after: Position, limit: Int, all: Bool) throws -> [Entry] {
-    try feed(of: log, after: after, limit: limit, bytesMax: .max, all: all)
+    let found = try feed(of: log, after: after, limit: limit, looksMax: .max, all: all)
+    return try entries(of: log, at: found.places[...], limit: limit, bytesMax: .max)
   }
 }
 

@@ -22,18 +22,26 @@ public struct FeedPage: Sendable {
 
   public let log: LogPage
   public let subjects: Subjects
-  /// The rooms that the user is a member of, and behind which position they follow each.
-  public let memberships: [DialogID: Position]
 
   /// Blocks: for `Parley.read`.
+  ///
+  /// - Parameters:
+  ///   - known: the places that the page before it has found; `nil` if there is none.
+  ///   - ahead: the number of places that are looked for, if it is greater than `limit`.
   public static func read(
-    _ user: Party, after: Position, limit: Int, _ reader: any StoreReader
+    _ user: Party, after: Position, limit: Int, at known: FeedPlaces? = nil, ahead: Int = 0,
+    _ reader: any StoreReader
   ) throws -> FeedPage {
-    let access = try reader.log(of: user)
-    var log = try reader.page(of: access, after: after, limit: limit)
+    var log = try reader.page(of: .withMemberships(of: user), after: after, limit: limit, at: known, ahead: ahead)
     // The messages that entries change may be as large as those that are read themselves.
     var bytes = 0
-    let since = Dictionary(access.rooms.map { ($0.room, $0.since) }) { $1 }
+    var members: [DialogID: Member?] = [:]
+    func member(_ room: DialogID) throws -> Member? {
+      if let known = members[room] { return known }
+      let found = try reader.member(user.id, of: .server(room, .rules))
+      members.updateValue(found, forKey: room)
+      return found
+    }
     var subjects = Subjects()
     func room(_ id: DialogID) throws -> Room? {
       if let known = subjects.rooms[id] { return known }
@@ -56,11 +64,13 @@ public struct FeedPage: Sendable {
       if bytes >= Limits.pageBytesMax {
         // The rest is the next page.
         let read = Array(log.entries[..<index])
-        log = LogPage(entries: read, end: read.last?.position ?? after, isLast: false)
+        log = LogPage(
+          entries: read, end: read.last?.position ?? after, isLast: false, places: log.places,
+          isSearched: log.isSearched)
         break
       }
       if let name = entry.anonymizedRoom, seen.insert(name.dialog).inserted {
-        let affiliation = try reader.affiliation(of: user.id, in: name.dialog, for: user)
+        let affiliation: Affiliation = try member(name.dialog)?.affiliation ?? .none
         if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.anonymized.insert(name.dialog) }
       }
       switch entry.fact {
@@ -76,7 +86,11 @@ public struct FeedPage: Sendable {
           continue
         }
         // Whether the user has deleted it for themselves is known already.
-        let horizon = entry.room == nil ? .zero : try room(entry.dialog)?.horizon(since: since[entry.dialog]) ?? .end
+        var horizon = Position.zero
+        if entry.room != nil {
+          let own = try member(entry.dialog).flatMap { $0.affiliation.isMember ? $0 : nil }
+          horizon = try room(entry.dialog)?.horizon(since: own?.since) ?? .end
+        }
         let found = try reader.entry(
           reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
         subjects.targets[reference.target] = found
@@ -92,7 +106,7 @@ public struct FeedPage: Sendable {
         continue
       }
     }
-    return FeedPage(log: log, subjects: subjects, memberships: since)
+    return FeedPage(log: log, subjects: subjects)
   }
 }
 

@@ -5,7 +5,7 @@
 //
 //   RoomAccess(of:for:as:)       a group or public dialog: nothing, its existence, or its messages behind a position
 //   PrivateDialog.access(for:)   a private dialog: its two users read it
-//   StoreReader.log(of:)         what a user's sessions follow: their own record, and their rooms from where they joined
+//   LogAccess                    what a user's sessions follow: their own record, and their rooms from where they joined
 //   MemberAccess                 the members of a room, and whether by address
 //   PresenceAccess               whether a user is online, and when they were last
 //   FileAccess                   a stored file

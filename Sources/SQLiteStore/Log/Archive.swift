@@ -87,6 +87,26 @@ extension Reader {
     return try page(of: messages, .firstArchived, query)
   }
 
+  func replay(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage { try page(of: log, .replay, query) }
+
+  func unarchived(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage {
+    try page(of: log, .unarchived, query)
+  }
+
+  /// Returns a page of those entries of a user's feed that a statement returns.
+  private func page(of log: LogAccess, _ statement: Query, _ query: ArchiveQuery) throws -> ArchivePage {
+    var own = ArchiveQuery(limit: query.limit)
+    own.after = query.after
+    own.before = query.before
+    own.bytesMax = query.bytesMax
+    own.looksMax = query.looksMax
+    return try page(own) {
+      try connection(.passFeed, log.user, $0, $1, $2)
+    } read: {
+      try connection(statement, log.user, $0, $1, $2)
+    }
+  }
+
   func history(of messages: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage {
     var own = ArchiveQuery(limit: query.limit)
     own.after = max(query.after, messages.behind)
@@ -229,6 +249,19 @@ extension Query {
       ORDER BY e.position \(order) LIMIT ?4
       """)
   }
+  /// Returns a query of the messages for clients without archive that have one of these traits alone.
+  private static func replayed(_ traits: FeedRow.Traits) -> Query {
+    Query(
+      """
+      SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
+      WHERE f.user = ?1 AND f.position > ?2 AND f.position < ?3
+        AND f.traits & \(traits.rawValue) = \(FeedRow.Traits.replayed.rawValue)
+        AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
+      ORDER BY f.position LIMIT ?4
+      """)
+  }
+  fileprivate static let replay = replayed(.replayed)
+  fileprivate static let unarchived = replayed([.replayed, .archived])
   private static func whisperEnds(_ member: String) -> String {
     func end(_ order: String) -> String {
       "(SELECT e.position FROM entries e WHERE e.dialog = d.id ORDER BY e.position \(order) LIMIT 1)"

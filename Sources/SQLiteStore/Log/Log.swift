@@ -133,20 +133,6 @@ extension Reader {
     try connection(.hasEntry, position, dialog).first { _ in true } ?? false
   }
 
-  func replay(
-    of log: LogAccess, after: Position, limit: Int, bytesMax: Int, looksMax: Int?
-  ) throws -> [Entry] {
-    let further = looksMax.map { max(1, Int64($0)) - 1 }
-    return try entries(connection(.replay, log.user, after, bound(limit), further), bytesMax)
-  }
-
-  func unarchived(
-    of log: LogAccess, at positions: ClosedRange<Position>, limit: Int, bytesMax: Int
-  ) throws -> [Entry] {
-    try entries(
-      connection(.unarchived, log.user, positions.lowerBound, positions.upperBound, bound(limit)), bytesMax)
-  }
-
   func counting(
     in dialog: DialogID, upTo position: Position, by author: UserID
   ) throws -> (all: Int64, own: Int64) {
@@ -313,25 +299,6 @@ extension Query {
     """)
   fileprivate static let hasEntry = Query(
     "SELECT 1 FROM payloads WHERE position = ?1 AND (?2 IS NULL OR dialog = ?2)")
-  /// `?4` is the number of rows before the last one that is looked at, or null: then no such row is looked for.
-  fileprivate static let replay = Query(
-    """
-    SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
-    WHERE f.user = ?1 AND f.position > ?2 AND f.position <= CASE WHEN ?4 IS NULL THEN \(Int64.max) ELSE coalesce((
-        SELECT b.position FROM feed b WHERE b.user = ?1 AND b.position > ?2 ORDER BY b.position LIMIT 1 OFFSET ?4
-      ), \(Int64.max)) END
-      AND f.traits & \(FeedRow.Traits.replayed.rawValue)
-      AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
-    ORDER BY f.position LIMIT ?3
-    """)
-  fileprivate static let unarchived = Query(
-    """
-    SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
-    WHERE f.user = ?1 AND f.position >= ?2 AND f.position <= ?3
-      AND f.traits & \(FeedRow.Traits([.replayed, .archived]).rawValue) = \(FeedRow.Traits.replayed.rawValue)
-      AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
-    ORDER BY f.position LIMIT ?4
-    """)
   fileprivate static let counted = Query(
     "SELECT ordinal, own FROM entries WHERE dialog = ?1 AND position <= ?2 ORDER BY position DESC LIMIT 1")
   fileprivate static let knownOwn = Query(

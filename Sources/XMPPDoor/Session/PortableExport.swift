@@ -72,22 +72,22 @@ public enum PortableExport {
           writer.open(offline)
         }, next: .offline(user.delivered))
     case .offline(let after):
-      let entries = try reader.replay(
-        of: .server(user.id, .administration), after: after, limit: DoorLimits.exportedMessagesAtOnce,
-        bytesMax: Limits.pageBytesMax, looksMax: nil)
-      let isLast = !entries.isFull(DoorLimits.exportedMessagesAtOnce)
+      var query = ArchiveQuery(limit: DoorLimits.exportedMessagesAtOnce)
+      query.after = after
+      query.bytesMax = Limits.pageBytesMax
+      let page = try reader.replay(of: .server(user.id, .administration), query)
       return Piece(
         bytes: written(within: [Self.user, offline]) { writer in
-          for entry in entries {
+          for entry in page.entries {
             guard let message = exported(entry) else { continue }
             Outbound.writeStanza(
               of: entry, message, to: Outbound.address(entry.addressee, message.envelope.toResource),
               withStanzaID: false, isDelayed: true, viewer: user.party, into: &writer)
           }
-          guard isLast else { return }
+          guard page.complete else { return }
           writer.close()
           writer.open(archive)
-        }, next: isLast ? .archive(.zero) : .offline(entries.last?.position ?? after))
+        }, next: page.complete ? .archive(.zero) : .offline(page.next ?? page.entries.last?.position ?? after))
     case .archive(let after):
       var query = ArchiveQuery(limit: DoorLimits.exportedMessagesAtOnce)
       query.after = after

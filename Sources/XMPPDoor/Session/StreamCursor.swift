@@ -14,6 +14,7 @@ import Dialogs
 ///
 ///     due     -client is available-> wanted -next-> reading
 ///     reading -full page-> waiting -confirmed-> wanted
+///     reading -rows without messages-> wanted
 ///     reading -last page-> over
 ///     reading -interrupt-> wanted
 ///
@@ -117,6 +118,13 @@ struct StreamCursor: Equatable, Sendable {
   mutating func replayed(through last: Position) {
     replayed = last
     replay = .waiting
+    log.interrupt()
+  }
+
+  /// Notes that a page of the replay had no messages up to `end`, behind which there may be more: there is nothing to confirm.
+  mutating func replayPassed(to end: Position) {
+    replayed = end
+    replay = .wanted
     log.interrupt()
   }
 

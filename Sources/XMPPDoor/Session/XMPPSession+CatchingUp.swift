@@ -35,20 +35,18 @@ extension XMPPSession {
     guard let untold, !isReadingUnarchived, !lags, successor == nil, (presence?.priority ?? -1) >= 0 else { return }
     isReadingUnarchived = true
     let positions = untold.positions
-    fetch(
-      isAsked: false,
-      { [party] in
-        try $0.unarchived(
-          of: .own(party), at: positions, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax)
-      }
-    ) { [self] (result: Result<[Entry], Problem>) in
+    let query = offlineMessages(after: positions.lowerBound.previous, before: positions.upperBound.next)
+    fetch(isAsked: paysForMissed, { [party] in try $0.unarchived(of: .own(party), query) }) {
+      [self] (result: Result<ArchivePage, Problem>) in
       isReadingUnarchived = false
-      guard case .success(let entries) = result else { return unreadable() }
+      guard case .success(let page) = result else { return unreadable() }
       if isUnread || successor != nil { return }
+      let entries = page.entries
       for entry in entries { tell(entry, .direct, delayed: true) }
-      if entries.isFull(Limits.replayMax), let last = entries.last?.position, last < positions.upperBound {
+      if !page.complete, let last = page.next ?? entries.last?.position, last < positions.upperBound {
         self.untold = Untold(positions: last.next...positions.upperBound, isRead: untold.isRead)
-        askForSign()
+        // A page that only looked at other rows is nothing to confirm.
+        if !entries.isEmpty { askForSign() }
         flush()
         return tellUnarchived()
       }
@@ -62,6 +60,15 @@ extension XMPPSession {
       if !lags { readOn() }
       flush()
     }
+  }
+
+  /// Returns the query of a page of offline messages between two positions.
+  private func offlineMessages(after: Position, before: Position = .end) -> ArchiveQuery {
+    var query = ArchiveQuery(limit: Limits.replayMax)
+    query.after = after
+    query.before = before
+    query.bytesMax = Limits.pageBytesMax
+    return query
   }
 
   /// Continues when the client reads again, or is back: what it missed comes from the log.
@@ -92,41 +99,51 @@ extension XMPPSession {
     let log = LogAccess.own(party, rooms: rooms.followed)
     switch read {
     case .log(let after):
-      fetch(isAsked: false, { try $0.page(of: log, after: after, limit: Limits.feedPageMax, all: true) }) {
-        [self] result in
+      fetch(
+        isAsked: paysForMissed,
+        { [missedPlaces] in
+          try $0.page(
+            of: log, after: after, limit: Limits.feedPageMax, all: true, at: missedPlaces, ahead: Limits.feedAheadMax)
+        }
+      ) { [self] (result: Result<LogPage, Problem>) in
         guard case .success(let page) = result else { return unreadable() }
         if isUnread || successor != nil { return cursor.interrupt() }
         tell(page, of: log.rooms)
       }
     case .replay(let after, let place):
+      let query = offlineMessages(after: after)
       fetch(
-        isAsked: false,
+        isAsked: paysForMissed,
         { reader in
-          let messages = try reader.replay(
-            of: log, after: after, limit: Limits.replayMax, bytesMax: Limits.pageBytesMax, looksMax: nil)
-          if messages.isFull(Limits.replayMax) { return OfflinePage(messages: messages, log: nil) }
-          let page = try reader.page(of: log, after: place, limit: Limits.feedPageMax, all: true)
+          let messages = try reader.replay(of: log, query)
+          if !messages.complete { return OfflinePage(messages: messages, log: nil) }
+          let page = try reader.page(
+            of: log, after: place, limit: Limits.feedPageMax, all: true, ahead: Limits.feedAheadMax)
           return OfflinePage(messages: messages, log: (page, try reader.head().position))
         }
       ) { [self] (result: Result<OfflinePage, Problem>) in
         guard case .success(let page) = result else { return unreadable() }
         // Offline messages may exceed what may wait for a client at all.
         if isUnread || successor != nil { return cursor.interrupt() }
-        for message in page.messages where cursor.isInOrder(message.position) { tell(message, .direct, delayed: true) }
+        let messages = page.messages.entries
+        for message in messages where cursor.isInOrder(message.position) { tell(message, .direct, delayed: true) }
         // At once: a client that connects only briefly must not get them again.
-        if !page.messages.isEmpty { askForSign() }
+        if !messages.isEmpty { askForSign() }
         if let read = page.log {
           cursor.replayEnded(at: read.head)
           tell(read.page, of: log.rooms)
-        } else if let last = page.messages.last {
+        } else if let last = messages.last {
           cursor.replayed(through: last.position)
+        } else if let next = page.messages.next {
+          cursor.replayPassed(to: next)
+          if !lags { readOn() }
         }
       }
     }
   }
 
   private struct OfflinePage: Sendable {
-    let messages: [Entry]
+    let messages: ArchivePage
     /// The log behind the last of the messages, read in one snapshot with them; the log ended at `head`.
     let log: (page: LogPage, head: Position)?
   }
@@ -135,6 +152,7 @@ extension XMPPSession {
   ///
   /// - Parameter followed: the rooms that the page was read for.
   private func tell(_ page: LogPage, of followed: [FollowedRoom]) {
+    missedPlaces = page.places
     for entry in page.entries {
       if let form = form(of: entry) { goOn(with: entry, form) }
     }

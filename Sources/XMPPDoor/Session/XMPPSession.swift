@@ -91,6 +91,11 @@ final class XMPPSession {
   /// charged.
   private lazy var asking: ReadOwner =
     impersonated?.behalf == nil ? parley.readOwner(party, from: handle.peer) : .user(party.id)
+  /// Whether the reads of what the session has missed are charged to its user. The domain of a person elsewhere is not charged for
+  /// what others say in rooms.
+  var paysForMissed: Bool { !party.realm.isRemote }
+  /// The places of missed entries, as far as the last page has found them.
+  var missedPlaces: FeedPlaces?
   /// The requests of others that the client was sent and has not answered.
   private var unanswered = 0
   /// The acknowledgements and requests for them that the client is not charged for.
@@ -419,7 +424,8 @@ final class XMPPSession {
 
   /// Reads from the store behind all posts so far.
   ///
-  /// - Parameter isAsked: Whether the client has asked for it, so that its user is charged if the read takes long.
+  /// - Parameter isAsked: Whether the client has asked for it, as it does for what it has missed by coming back, so that its
+  ///   user is charged if the read takes long.
   func fetch<Value: Sendable>(
     as kind: ReadKind = .other, isAsked: Bool = true, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
     then: @escaping (Result<Value, Problem>) -> Void

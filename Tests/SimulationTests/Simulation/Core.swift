@@ -376,7 +376,7 @@ final class Core {
     inReadingOf user: Int, _ expected: Expected, _ reader: any StoreReader
   ) throws -> String? {
     let (party, model) = (parties[user], expected.model)
-    let log = try reader.log(of: party)
+    let log = LogAccess.withMemberships(of: party)
     let archive = Dictionary(grouping: try Self.all { try reader.archive(of: log, $0) }, by: \.dialog)
     let inbox = try reader.conversations(of: log, ConversationQuery(limit: 500)).conversations
     let conversations = Dictionary(inbox.map { ($0.dialog, $0) }) { $1 }
@@ -445,7 +445,7 @@ final class Core {
   /// taken back.
   private func violation(inFeedOf user: Int, _ expected: Expected, _ reader: any StoreReader) throws -> String? {
     let party = parties[user]
-    let log = try reader.log(of: party)
+    let log = LogAccess.withMemberships(of: party)
     let (model, events) = (expected.model, expected.events)
     var told: [Int64] = []
     var after = Position.zero

@@ -15,6 +15,7 @@ final class Session: LiveSession, @unchecked Sendable {  // confined to the comm
   /// Where what is told began.
   private(set) var start: Int64?
   private var page: LogPage?
+  private var places: FeedPlaces?
   private var isLagging = false
   private(set) var isOver = false
   private let settled: (UInt64, Result<Receipt, Problem>) -> Void
@@ -86,7 +87,7 @@ final class Session: LiveSession, @unchecked Sendable {  // confined to the comm
   func fetch(_ store: FailingStore) throws {
     guard !isLagging, page == nil, cursor?.read() == true, let after = cursor?.position else { return }
     page = try store.read { reader in
-      try reader.page(of: try reader.log(of: party), after: after, limit: 4)
+      try reader.page(of: .withMemberships(of: party), after: after, limit: 4, at: places, ahead: 16)
     }
   }
 
@@ -94,6 +95,7 @@ final class Session: LiveSession, @unchecked Sendable {  // confined to the comm
   func show() {
     guard let page else { return }
     self.page = nil
+    places = page.places
     if isLagging {
       cursor?.interrupt()
       return

@@ -34,13 +34,13 @@ enum Sync: ServedOperation {
       return .ok(try await resync(.expired, call))
     }
     var page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
-    if page.events.isEmpty && wait > 0 {
+    if page.isLast && page.body.events.isEmpty && wait > 0 {
       let access = caller.access(since: call.parley.clock.now)
       let budget = call.parley.sending.budget(of: caller.user, from: call.address, now: call.parley.clock.now)
       var waited = Duration.zero
       while let time = budget.startPoll(now: call.parley.clock.now) {
         // Others of this user have waited as long.
-        if waited >= .seconds(wait) { return .ok(page) }
+        if waited >= .seconds(wait) { return .ok(page.body) }
         try? await Task.sleep(for: time)
         waited += time
       }
@@ -53,7 +53,7 @@ enum Sync: ServedOperation {
       try await call.parley.post(.goOnline(onlineSession), by: caller.user)
       do throws(Problem) {
         page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
-        if page.events.isEmpty {
+        if page.isLast && page.body.events.isEmpty {
           // Without its client the session would count as online until the wait is over.
           call.whenClientLeaves { waiter.wake() }
           try await waiter.wait(seconds: max(0, wait - Int(waited.components.seconds)))
@@ -65,14 +65,15 @@ enum Sync: ServedOperation {
       }
       waiter.leave()
     }
-    return .ok(page)
+    return .ok(page.body)
   }
 
+  /// Returns a page of events, and whether there are no further ones.
   private static func events(
     of user: Party, after: Position, cursor: String, limit: Int, _ call: RequestContext
-  ) async throws(Problem) -> SyncBody {
+  ) async throws(Problem) -> (body: SyncBody, isLast: Bool) {
     let rendering = call.rendering
-    let body = try await call.readMessages { reader -> SyncBody in
+    let page = try await call.readMessages { reader -> (body: SyncBody, isLast: Bool) in
       let page = try FeedPage.read(user, after: after, limit: limit, reader)
       var events: [RawObject] = []
       var last = cursor
@@ -86,15 +87,15 @@ enum Sync: ServedOperation {
         events.append(RawObject(trusted: String(buffer: text)))
         last = form.cursor
         bytes += frame.count
-        if bytes >= Limits.pageBytesMax { return SyncBody(events: events, cursor: last) }
+        if bytes >= Limits.pageBytesMax { return (SyncBody(events: events, cursor: last), false) }
       }
-      // A full page continues behind its last entry, even if that was no event.
+      // A page that is not the last continues behind its end, even if no event is there.
       if !page.log.isLast { last = rendering.cursor(page.log.end) }
-      return SyncBody(events: events, cursor: last)
+      return (SyncBody(events: events, cursor: last), page.log.isLast)
     }
     // A request that waits for events leaves its place to others.
-    if body.events.isEmpty { call.readPlace?.end() }
-    return body
+    if page.body.events.isEmpty { call.readPlace?.end() }
+    return page
   }
 
   private static func resync(
