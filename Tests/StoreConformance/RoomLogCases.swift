@@ -336,6 +336,7 @@ extension StoreConformance {
         try feed([(orchard.id, .zero), (balcony.id, scene.position)], middle),
         expected.filter { $0.position > middle && $0.dialog != balcony.id })
       try equal(try feed(both, scene.position), [])
+      try equal(try feed(both, .end), [])
     },
     Case(name: "an entry in a room and in the user's own feed comes once") { scene in
       let (room, joined, said) = try scene.write { writer in
@@ -354,6 +355,10 @@ extension StoreConformance {
           try equal(page, Array([joined, said].prefix(limit)))
         }
       }
+      // It is the user's own, whatever becomes of the room.
+      let log = LogAccess.server(scene.juliet.id, rooms: [(room: room.id, since: Position.zero)], .rules)
+      let found = try scene.read { try $0.feed(of: log, after: .zero, limit: 9, looksMax: 99, all: false) }
+      try equal(found.places.map(\.room), [room.id, nil, room.id])
     },
     Case(name: "a search of a feed ends early by its looks, and the next one goes on from there") { scene in
       let (rooms, said) = try scene.write { writer in

@@ -152,7 +152,8 @@ extension Reader {
     }
     // The first one is the last element, where it is removed at no cost.
     sources.reverse()
-    Self.insert(Source(room: nil, next: after.number + 1), into: &sources)
+    // Nothing is behind the end of all positions, at which a session that follows nothing is.
+    if after < .end { Self.insert(Source(room: nil, next: after.number + 1), into: &sources) }
     var (places, looks): ([FeedPlaces.Place], Int) = ([], looksMax)
     var end = through == .max ? nil : through
     while let source = sources.popLast() {
@@ -161,7 +162,9 @@ extension Reader {
         end = max(source.next - 1, places.last?.position.number ?? 0)
         break
       }
-      let last = min(through, sources.last?.next ?? .max)
+      // A room stops in front of the feed, whose row comes first if both have the same entry.
+      var last = min(through, sources.last?.next ?? .max)
+      if let following = sources.last, following.room == nil { last = min(last, following.next - 1) }
       let (rowsMax, before) = (max(1, looks), looks)
       try rows(of: source, log, all).forEachWhile { row in
         let position = row.int(0)
