@@ -103,7 +103,8 @@ extension AppSession {
         // Without its feed the session is useless; the client reconnects.
         me.close(.tryAgainLater, problem)
       case .success(let page):
-        session.places = page.feed.log.places
+        // Behind a page that is not sent they are looked for again, together with what has gone by its age.
+        if me.isWritable { session.places = page.feed.log.places }
         session.hasMemberships = true
         // Live changes are newer than the page.
         session.memberships.merge(page.memberships.map { ($0.room.dialog, $0.since) }) { max($0, $1) }

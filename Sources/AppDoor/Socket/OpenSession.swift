@@ -65,7 +65,7 @@ final class OpenSession {
   /// The dialogs in which this session is typing, and since when.
   var typing: [DialogID: (place: DialogPlace, since: Timestamp)] = [:]
 
-  /// The places of missed entries, as far as the last page has found them.
+  /// The places of missed entries, as far as the last page that was sent has found them.
   var places: FeedPlaces?
   /// The user's groups, with the position behind which they follow each. The first page reads them; after that events change them.
   var memberships: [DialogID: Position] = [:]
