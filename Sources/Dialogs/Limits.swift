@@ -697,8 +697,9 @@ public enum Limits {
   public static let pageDefault = 50
   public static let pageMax = 100
   public static let feedPageMax = 200
-  /// Places of entries that are looked for at once while a session catches up, and kept until it has read them, with some 12 KB: each
-  /// such search looks at all rooms of the user, a millisecond or two for a thousand of them, while a page reads the rooms of its entries.
+  /// Places of entries that are looked for at once while a session catches up, and kept until it has read them, with some 12 KB, which
+  /// is little beside the output or the unacknowledged entries for which it waits meanwhile; a suspended session keeps none. Each such
+  /// search looks at all rooms of the user, a millisecond or two for a thousand of them, while a page reads the rooms of its entries.
   public static let feedAheadMax = 512
   /// Bytes of messages after which a page ends early, with at least one message: 16 messages of the largest that apps write, and some
   /// 1,000 of those that people write. The page that follows continues behind it.

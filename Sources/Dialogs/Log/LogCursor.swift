@@ -154,7 +154,7 @@ public struct LogPage: Sendable {
   public let end: Position
   /// Whether `end` is the end of the log in the snapshot.
   public let isLast: Bool
-  /// The places that have been found for further pages; `nil` behind the last page.
+  /// The places that have been found for further pages; `nil` if there are none.
   public let places: FeedPlaces?
   /// Whether what the session has missed was looked for in this snapshot, or an entry of a known place has gone since: then entries may
   /// have gone by their age.

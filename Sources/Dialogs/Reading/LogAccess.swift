@@ -110,6 +110,7 @@ extension StoreReader {
     if entries.isFull(limit), let last = entries.last?.position {
       return LogPage(entries: entries, end: last, isLast: false, places: found)
     }
-    return LogPage(entries: entries, end: found.end, isLast: found.isLast, places: found.isLast ? nil : found)
+    // All places have been read.
+    return LogPage(entries: entries, end: found.end, isLast: found.isLast)
   }
 }

@@ -20,7 +20,7 @@ public struct ReadOwner: Hashable, Sendable {
   /// Creates the owner of a user's reads.
   ///
   /// - Parameter budget: The budget of whoever has asked for what is read (`Parley.readOwner`), also for what a session has missed, whose
-  ///   ordinary pages take too little time to be charged; `nil` for other reads that follow from what others do, as others could use up
+  ///   pages take a millisecond or two; `nil` for other reads that follow from what others do, as others could use up
   ///   the budget otherwise.
   public static func user(_ id: UserID, chargedTo budget: SendingBudget? = nil) -> ReadOwner {
     ReadOwner(.user(id), chargedTo: budget)

@@ -152,7 +152,8 @@ extension XMPPSession {
   ///
   /// - Parameter followed: the rooms that the page was read for.
   private func tell(_ page: LogPage, of followed: [FollowedRoom]) {
-    missedPlaces = page.places
+    // Many sessions may be suspended for long: these look for the places again.
+    missedPlaces = suspendedAt == nil ? page.places : nil
     for entry in page.entries {
       if let form = form(of: entry) { goOn(with: entry, form) }
     }

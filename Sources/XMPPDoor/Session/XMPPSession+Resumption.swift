@@ -190,6 +190,7 @@ extension XMPPSession {
   /// Waits without a connection.
   func suspend() {
     suspendedAt = .now()
+    missedPlaces = nil
     loopContext.add(suspended: self)
     lost()
     submitUnsent()

@@ -94,7 +94,7 @@ final class XMPPSession {
   /// Whether the reads of what the session has missed are charged to its user. The domain of a person elsewhere is not charged for
   /// what others say in rooms.
   var paysForMissed: Bool { !party.realm.isRemote }
-  /// The places of missed entries, as far as the last page has found them.
+  /// The places of missed entries, as far as the last page has found them; `nil` while the session is suspended.
   var missedPlaces: FeedPlaces?
   /// The requests of others that the client was sent and has not answered.
   private var unanswered = 0
