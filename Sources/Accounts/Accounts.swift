@@ -71,7 +71,7 @@ public final class Accounts: Sendable {
   func derive<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     let owner = ReadOwner.current
     return await withCheckedContinuation { continuation in
-      derivers.run(for: owner) { continuation.resume(returning: body()) }
+      derivers.run(for: owner, in: owner?.network) { continuation.resume(returning: body()) }
     }
   }
 
@@ -80,7 +80,7 @@ public final class Accounts: Sendable {
     for owner: ReadOwner, on lane: Lane, _ body: @escaping @Sendable () -> Value,
     then: @escaping @Sendable (Value) -> Void
   ) {
-    derivers.run(for: owner) {
+    derivers.run(for: owner, in: owner.network) {
       let value = body()
       lane.run { then(value) }
     }

@@ -60,7 +60,8 @@ enum AppLimits {
 
   // Pages of messages, whose bytes the core bounds (`Limits.pageBytesMax`).
   /// Requests that read messages, contacts or users and build their answers at a time, a few megabytes each, of all users and of
-  /// one: more than there are threads to do so. Further ones wait in order, and users take turns.
+  /// one: more than there are threads to do so. Those of one network leave a place free. Further ones wait in order, and networks and
+  /// users take turns.
   static let readPlacesMax = 16
   static let readPlacesPerUserMax = 4
 

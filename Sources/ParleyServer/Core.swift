@@ -100,6 +100,8 @@ package struct Core: Sendable {
       options.uploadsMax = uploadsMax
       options.blobs = blobs
       options.threads = settings.threads
+      options.readNetworks.isByNetwork = settings.boundsByNetwork
+      options.readNetworks.trusted = settings.trustedProxies
       options.services = settings.services
       options.callRinging = settings.callRinging
       options.addresses = PublicAddresses(exceptions: settings.outgoing.networks)

@@ -63,9 +63,10 @@ enum DoorLimits {
   /// component: one read can hold a thousand requests for a roster of two megabytes. While the other side does not take them, its
   /// input waits. A channel counts as full from 256 KiB on, so that beside the last answers five times as much waits at most.
   static let gatheredBytesMax = 64 * 1024
-  /// The bytes of the answer to one request, also of several stanzas as a page of an archive or a room's history, for which the user is
-  /// charged as for one stanza beside the request: to copy and encrypt them takes as long. Fewer cost nothing. A user is sent 64 MB of
-  /// them at once, and 12.5 MB a second; with their requests, 40 of the largest pages of an archive (`archivePageBytesMax`).
+  /// The bytes of the answer to one request, also of several stanzas as a page of an archive or a room's history, for which whoever asks
+  /// is charged as for one stanza beside the request: to copy and encrypt them takes as long. Fewer cost nothing. A user is sent 64 MB of
+  /// them at once, and 12.5 MB a second; with their requests, 40 of the largest pages of an archive (`archivePageBytesMax`). A domain
+  /// elsewhere, as a component, has ten times as many a second, and its zone twice those.
   static let answerBytesPerStanza = 64 * 1024
   /// The bytes that may wait for a client that reads none. A session lags as soon as its channel is full (its messages
   /// wait in the log, its requests unread); from this bound on it loses presence updates.

@@ -57,7 +57,7 @@ import Testing
       by user: Party? = nil
     ) async throws -> (answer: OperationEntry.Answer, hasPlace: Bool) {
       let user = user ?? romeo
-      let place = ReadPlace(door.readPlaces, for: user.id)
+      let place = ReadPlace(door.readPlaces, for: .user(user.id))
       defer { place.end() }
       let call = RequestContext(
         door: door, caller: Accounts.Caller(user: user, grant: 1, device: "phone"), realm: parley.realms[0],

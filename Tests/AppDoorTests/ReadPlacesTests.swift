@@ -39,7 +39,7 @@ import Testing
       for number in 0..<300 {
         let user = users[number % 3]
         group.addTask {
-          let place = ReadPlace(places, for: user)
+          let place = ReadPlace(places, for: .user(user))
           await place.take()
           // One that has its place reads on.
           await place.take()
@@ -60,7 +60,7 @@ import Testing
   /// A request that waits for events has no place meanwhile.
   @Test func aPlaceIsTakenAgain() async {
     let places = ReadPlaces(max: 1, perUserMax: 1)
-    let (first, second) = (ReadPlace(places, for: UserID(1)), ReadPlace(places, for: UserID(1)))
+    let (first, second) = (ReadPlace(places, for: .user(UserID(1))), ReadPlace(places, for: .user(UserID(1))))
     await first.take()
     first.end()
     await second.take()

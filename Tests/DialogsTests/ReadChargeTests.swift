@@ -79,5 +79,24 @@ import Testing
     _ = try await times.read(100_000, for: owner, parley)
     #expect(budget.charge(stanzas: 0, bytes: 0, now: now) != nil)
     #expect(owner == .user(tybalt.id) && Set([owner, .user(tybalt.id)]).count == 1)
+    #expect(owner.network == .network(DomainZone.of("capulet.example")))
+  }
+
+  /// Users take turns with those of the same network, unless many networks are behind its address.
+  @Test func aUserReadsInTheTurnsOfTheNetwork() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    for isAsked in [false, true] {
+      let owner = stage.parley.readOwner(romeo, from: "192.0.2.1", isAsked: isAsked)
+      #expect(owner == .user(romeo.id) && owner.network == .network("192.0.2.1"))
+      #expect((owner.budget != nil) == isAsked)
+    }
+    #expect(stage.parley.readOwner(romeo, from: nil).network == nil)
+    var networks = ReadNetworks()
+    networks.trusted = [try #require(Network("198.51.100.0/24")), try #require(Network("2001:db8:1::/48"))]
+    for name in ["192.0.2.1", "2001:db8:0:1", "_hidden"] { #expect(networks.name(of: name) == name) }
+    for name in ["127.0.0.1", "0:0:0:0", "198.51.100.7", "2001:db8:1:2"] { #expect(networks.name(of: name) == nil) }
+    networks.isByNetwork = false
+    #expect(networks.name(of: "192.0.2.1") == nil)
   }
 }

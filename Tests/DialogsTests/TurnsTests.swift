@@ -11,7 +11,7 @@ import Testing
     var begun: [String] = []
     while let next = turns.next() {
       begun.append(next.job)
-      turns.end(next.owner)
+      turns.end(next.owner, in: next.network)
     }
     return begun
   }
@@ -81,17 +81,79 @@ import Testing
     #expect(turns.next()?.job == "4")
   }
 
+  /// Each network has the turns of one, and its owners share them.
+  @Test func networksTakeTurnsAndOwnersWithinThem() {
+    var turns = Turns<String, String>(max: 1, perOwnerMax: 1)
+    for number in 1...3 {
+      for owner in ["a", "b", "c"] { turns.add("\(owner)\(number)", of: owner, in: "network") }
+    }
+    for number in 1...2 { turns.add("d\(number)", of: "d", in: "another") }
+    turns.add("e1", of: "e")
+    #expect(all(&turns) == ["a1", "d1", "e1", "b1", "d2", "c1", "a2", "b2", "c2", "a3", "b3", "c3"])
+  }
+
+  @Test func aNetworkHasNeverAllPlaces() {
+    var turns = Turns<String, String>(max: 3, perOwnerMax: 2)
+    for owner in ["a", "b"] {
+      for number in 1...2 { turns.add("\(owner)\(number)", of: owner, in: "network") }
+    }
+    #expect([turns.next()?.job, turns.next()?.job, turns.next()?.job] == ["a1", "b1", nil])
+    turns.add("c1", of: "c", in: "another")
+    #expect(turns.next()?.job == "c1")
+    turns.end("a", in: "network")
+    #expect(turns.next()?.job == "a2")
+    // An owner who comes from a second network has no more than before.
+    turns.add("a3", of: "a", in: "another")
+    turns.add("a4", of: "a", in: "another")
+    turns.end("c", in: "another")
+    #expect(turns.next()?.job == "a3")
+    turns.end("b", in: "network")
+    let begun = turns.next()
+    #expect(begun?.job == "b2" && begun?.network == "network")
+    turns.end("b", in: "network")
+    #expect(turns.next()?.job == nil)
+    turns.end("a", in: "network")
+    #expect(turns.next()?.job == "a4")
+  }
+
+  /// What is left of an owner whose first job is removed is in the network of the next one.
+  @Test func aRemovedJobTakesItsNetworkAlong() {
+    var turns = Turns<String, String>(max: 1, perOwnerMax: 1)
+    let first = turns.add("a1", of: "a", in: "network")
+    turns.add("a2", of: "a", in: "another")
+    let only = turns.add("b1", of: "b", in: "network")
+    turns.remove(first, of: "a")
+    turns.remove(only, of: "b")
+    let begun = turns.next()
+    #expect(begun?.job == "a2" && begun?.network == "another")
+    turns.end("a", in: "another")
+    #expect(turns.next()?.job == nil)
+  }
+
   /// A user whose reads all wait for something has one thread left to others, on any machine.
   @Test func othersReadWhileAllReadsOfAUserAreBlocked() async throws {
+    try await othersRead { romeo, _ in [.user(romeo.id)] }
+  }
+
+  /// So have the accounts of a network.
+  @Test func othersReadWhileAllReadsOfANetworkAreBlocked() async throws {
+    try await othersRead { romeo, juliet in [romeo, juliet].map { .user($0.id, in: "192.0.2.1") } }
+  }
+
+  /// Reads while all reads of these owners are blocked.
+  private func othersRead(beside owners: (Party, Party) -> [ReadOwner]) async throws {
     let stage = try Stage()
     let (parley, romeo) = (stage.parley, try await stage.user("romeo"))
+    let juliet = try await stage.user("juliet")
+    let blocked = owners(romeo, juliet)
     let (begun, isBegun) = AsyncStream.makeStream(of: Void.self)
     let gate = DispatchSemaphore(value: 0)
     let reads = Task {
       await withTaskGroup(of: Void.self) { group in
-        for _ in 1...8 {
+        for number in 0..<8 {
+          let owner = blocked[number % blocked.count]
           group.addTask {
-            _ = try? await ReadOwner.$current.withValue(.user(romeo.id)) {
+            _ = try? await ReadOwner.$current.withValue(owner) {
               try await parley.read { _ in
                 isBegun.yield()
                 gate.wait()

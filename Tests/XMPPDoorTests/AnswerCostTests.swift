@@ -3,8 +3,11 @@ import Addresses
 import Basics
 import Dialogs
 import DialogsFixtures
+import Logging
+import NIOPosix
 import Testing
 
+@testable import XMPP
 @testable import XMPPDoor
 
 /// What a user is charged for the answers to requests.
@@ -41,7 +44,7 @@ import Testing
     }
 
     /// Returns how many stanzas a user has left, who has all of them again afterwards.
-    private static func left(of budget: SendingBudget, on stage: Stage) -> Int {
+    static func left(of budget: SendingBudget, on stage: Stage) -> Int {
       let now = stage.clock.now
       var count = 0
       while budget.charge(stanzas: 1, bytes: 0, now: now) == nil { count += 1 }
@@ -95,6 +98,55 @@ import Testing
       #expect(place.charged() == 1 + stanzas, "\(request)")
     }
     try await place.end()
+  }
+
+  /// Those who ask by a link are charged where what they send is.
+  @Test func answersToTheUsersOfALinkAreChargedToIt() async throws {
+    let stage = try Stage(remotes: ["irc.localhost"])
+    let juliet = try await stage.user("juliet")
+    let payload = Array("<a xmlns='x'>\(String(repeating: "x", count: DoorLimits.answerBytesPerStanza))</a>".utf8)
+    try await stage.parley.work { writer in
+      var configuration = NodeConfiguration()
+      configuration.access = .open
+      try writer.put(
+        Node(owner: juliet.id, name: "large", configuration: configuration, createdAt: someTime, itemCount: 3))
+      for index in 0..<3 {
+        try writer.put(
+          NodeItem(id: "\(index)", content: .opaque(payload), position: Position(Int64(index) + 2), time: someTime),
+          in: "large", of: juliet.id)
+      }
+    }
+    let component = DoorContext.Options.Component(secret: "prospero", home: "localhost")
+    let door = DoorContext(
+      accounts: stage.accounts,
+      options: DoorContext.Options(domains: ["localhost"], version: "1", components: ["irc.localhost": component]),
+      logger: Logger(label: "component") { _ in SwiftLogNoOpLogHandler() })
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let listener = try await XMPPListener(door: door, group: group, tls: { _ in nil })
+    let peer = try await RawServer(group, port: try await listener.listenForComponents(host: "127.0.0.1", port: 0))
+    let header = try await peer.ask(
+      "<stream:stream xmlns='jabber:component:accept' xmlns:stream='http://etherx.jabber.org/streams' "
+        + "to='irc.localhost'>", until: " id='")
+    let id = String(try #require(header.split(separator: " id='").last).prefix { $0 != "'" })
+    let proof = String(decoding: ComponentMachine.proof(id: id, secret: "prospero"), as: UTF8.self)
+    try await peer.ask("<handshake>\(proof)</handshake>", until: "<handshake/>")
+
+    let budget = stage.parley.sending.budget(of: .component("irc.localhost"), now: stage.clock.now)
+    _ = Place.left(of: budget, on: stage)
+    let all = Place.left(of: budget, on: stage)
+    let answer = try await peer.ask(
+      "<iq type='get' id='r' from='irc.localhost' to='juliet@localhost'>"
+        + "<pubsub xmlns='http://jabber.org/protocol/pubsub'><items node='large' max_items='3'/></pubsub></iq>",
+      until: "</pubsub></iq>")
+    let stanzas = answer.utf8.count / DoorLimits.answerBytesPerStanza
+    #expect(stanzas >= 3)
+    // The charge follows the answer, and comes before the next one.
+    try await peer.ask(
+      "<iq type='get' id='p' from='irc.localhost' to='localhost'><ping xmlns='urn:xmpp:ping'/></iq>", until: "id='p'")
+    #expect(all - Place.left(of: budget, on: stage) == 2 + stanzas)
+    try await peer.close()
+    await listener.stopAccepting()
+    try await group.shutdownGracefully()
   }
 
   /// Whoever becomes available again and again is charged for the contacts whose last items are looked for.

@@ -77,7 +77,8 @@ extension AppDoor {
       if let last = request.headers[values: .lastEventID].last { input.parameters["cursor"] = last }
       if request.method == .head { return Response(status: .ok, headers: Self.eventStreamHeaders) }
     }
-    let place = caller.map { ReadPlace(readPlaces, for: $0.user.id) }
+    let owner = caller.map { parley.readOwner($0.user, from: address) } ?? .network(address)
+    let place = caller.map { _ in ReadPlace(readPlaces, for: owner) }
     // What the response is made of is in memory once from then on.
     defer { place?.end() }
     let held = request.headers[values: .ifNoneMatch]
@@ -86,7 +87,6 @@ extension AppDoor {
       realm: caller.map { realm($0.user.realm) } ?? realm(host: request.head.authority), address: address,
       host: request.head.authority, isSecure: peer.isSecure, readPlace: place,
       isHeld: { Self.isHeld($0, in: held) }, whenClientLeaves: { context.whenClientLeaves($0) })
-    let owner = caller.map { parley.readOwner($0.user, from: address) } ?? .network(address)
     switch try await ReadOwner.$current.withValue(owner, operation: { try await operation.perform(input, call) }) {
     case .done: return OperationRunner.response(204, nil)
     case .json(let status, let bytes, let tag):

@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// A few threads for work that blocks. The owners of jobs take turns (`Turns`), and none of them has more than its share of the
-/// threads, so that one with many jobs does not delay those of the others.
+/// A few threads for work that blocks. The owners of jobs, and the networks that they come from, take turns (`Turns`), and none of them
+/// has more than its share of the threads, so that one with many jobs does not delay those of the others.
 package final class SharedThreads<Owner: Hashable & Sendable>: Sendable {
   package typealias Job = @Sendable () -> Void
-  private typealias Turn = (job: Job, owner: Owner?)
+  private typealias Turn = Turns<Owner, Job>.Begun
 
   private struct State {
     var turns: Turns<Owner, Job>
@@ -25,9 +25,10 @@ package final class SharedThreads<Owner: Hashable & Sendable>: Sendable {
         idle: (0..<count).map { DispatchQueue(label: "\(label).\($0)") }))
   }
 
-  package func run(for owner: Owner?, _ body: @escaping Job) {
+  /// - Parameter network: The owner that stands for the network of the job (`Turns.add`).
+  package func run(for owner: Owner?, in network: Owner? = nil, _ body: @escaping Job) {
     let begun = state.withLock { state -> (queue: DispatchQueue, turn: Turn)? in
-      state.turns.add(body, of: owner)
+      state.turns.add(body, of: owner, in: network)
       guard let queue = state.idle.last, let turn = state.turns.next() else { return nil }
       state.idle.removeLast()
       return (queue, turn)
@@ -41,9 +42,9 @@ package final class SharedThreads<Owner: Hashable & Sendable>: Sendable {
     var turn = first
     while true {
       turn.job()
-      let owner = turn.owner
+      let (owner, network) = (turn.owner, turn.network)
       let next = state.withLock { state -> Turn? in
-        state.turns.end(owner)
+        state.turns.end(owner, in: network)
         if let next = state.turns.next() { return next }
         state.idle.append(queue)
         return nil

@@ -5,36 +5,57 @@
 /// under way, so that some place is free for the others at any time. Jobs without an owner are one more queue, which only takes
 /// turns.
 ///
+/// Owners are not all independent of one another: one person has many accounts for nothing, but not many networks. Therefore the
+/// *networks* take turns first, and the owners of a network take turns in those of the network, of which all jobs together leave one
+/// place free as well. An owner is in the network that its first waiting job came from. A job that names no network is in one of its
+/// owner alone, so that owners without networks take turns as if there were none.
+///
 /// A caller of `add` or `end` then calls `next` once, so that no job waits that may begin.
 package struct Turns<Owner: Hashable, Job> {
+  /// A job that has begun, with what `end` takes.
+  package typealias Begun = (job: Job, owner: Owner?, network: Owner?)
+
   private struct Line {
-    var waiting = NumberedQueue<Job>()
+    var waiting = NumberedQueue<(job: Job, network: Owner?)>()
     var underWay = 0
-    /// The number of the owner in `order`; `nil` if the owner is not in it.
-    var place: Int?
+    /// The number of the owner in the order of a network; `nil` if the owner is in none.
+    var place: (number: Int, network: Owner?)?
+  }
+
+  private struct Network {
+    /// The owners of jobs that may begin as soon as the network's may.
+    var order = NumberedQueue<Owner?>()
+    var underWay = 0
+    /// Whether the network is in the order of all.
+    var isInOrder = false
   }
 
   private let max: Int
   private let perOwnerMax: Int
+  private let perNetworkMax: Int
   private var underWay = 0
   private var lines: [Owner?: Line] = [:]
-  /// The owners of jobs that may begin.
+  private var networks: [Owner?: Network] = [:]
+  /// The networks of jobs that may begin.
   private var order = NumberedQueue<Owner?>()
   private var lastNumber = 0
 
   /// - Parameters:
   ///   - max: The number of jobs under way.
-  ///   - perOwnerMax: The same of one owner.
+  ///   - perOwnerMax: The same of one owner. Those of one network are all but one, or as many as those of an owner.
   package init(max: Int, perOwnerMax: Int) {
     self.max = max
     self.perOwnerMax = perOwnerMax
+    perNetworkMax = Swift.max(perOwnerMax, max - 1)
   }
 
   /// Adds a job behind those of the same owner. Returns its number, by which it can be removed.
+  ///
+  /// - Parameter network: The owner that stands for the network; `nil` if the owner takes turns with all others.
   @discardableResult
-  package mutating func add(_ job: Job, of owner: Owner?) -> Int {
+  package mutating func add(_ job: Job, of owner: Owner?, in network: Owner? = nil) -> Int {
     let number = nextNumber()
-    lines[owner, default: Line()].waiting.append(job, as: number)
+    lines[owner, default: Line()].waiting.append((job, network ?? owner), as: number)
     putInOrder(owner)
     return number
   }
@@ -42,37 +63,72 @@ package struct Turns<Owner: Hashable, Job> {
   /// Removes a job that waits; nothing if it has begun.
   package mutating func remove(_ number: Int, of owner: Owner?) {
     lines[owner]?.waiting.remove(number)
-    guard let line = lines[owner], line.waiting.isEmpty else { return }
-    if let place = line.place { order.remove(place) }
-    lines[owner]?.place = nil
-    if line.underWay == 0 { lines[owner] = nil }
+    guard let line = lines[owner] else { return }
+    if let place = line.place, line.waiting.first?.network != place.network || line.waiting.isEmpty {
+      networks[place.network]?.order.remove(place.number)
+      lines[owner]?.place = nil
+      forget(place.network)
+    }
+    if line.waiting.isEmpty, line.underWay == 0 { lines[owner] = nil }
+    putInOrder(owner)
   }
 
   /// Begins the next job; `nil` if none may begin.
-  package mutating func next() -> (job: Job, owner: Owner?)? {
-    guard underWay < max, let owner = order.popFirst(), let job = lines[owner]?.waiting.popFirst() else { return nil }
-    underWay += 1
-    lines[owner]?.underWay += 1
-    lines[owner]?.place = nil
-    putInOrder(owner)
-    return (job, owner)
+  package mutating func next() -> Begun? {
+    while underWay < max, let network = order.popFirst() {
+      networks[network]?.isInOrder = false
+      // All of the network's jobs may have been removed.
+      guard let owner = networks[network]?.order.popFirst(), let next = lines[owner]?.waiting.popFirst() else {
+        forget(network)
+        continue
+      }
+      underWay += 1
+      lines[owner]?.underWay += 1
+      networks[network]?.underWay += 1
+      lines[owner]?.place = nil
+      putInOrder(owner)
+      putInOrder(network: network)
+      return (next.job, owner, network)
+    }
+    return nil
   }
 
   /// Notes that a job of the owner has ended.
-  package mutating func end(_ owner: Owner?) {
+  ///
+  /// - Parameter network: The one with which it was added or has begun.
+  package mutating func end(_ owner: Owner?, in network: Owner? = nil) {
+    let network = network ?? owner
     underWay -= 1
     lines[owner]?.underWay -= 1
-    guard let line = lines[owner], line.underWay == 0, line.waiting.isEmpty else { return putInOrder(owner) }
-    lines[owner] = nil
+    networks[network]?.underWay -= 1
+    if let line = lines[owner], line.underWay == 0, line.waiting.isEmpty { lines[owner] = nil }
+    putInOrder(owner)
+    putInOrder(network: network)
+    forget(network)
   }
 
   private mutating func putInOrder(_ owner: Owner?) {
-    guard let line = lines[owner], line.place == nil, !line.waiting.isEmpty,
+    guard let line = lines[owner], line.place == nil, let first = line.waiting.first,
       line.underWay < (owner == nil ? max : perOwnerMax)
     else { return }
-    let place = nextNumber()
-    lines[owner]?.place = place
-    order.append(owner, as: place)
+    let number = nextNumber()
+    lines[owner]?.place = (number, first.network)
+    networks[first.network, default: Network()].order.append(owner, as: number)
+    putInOrder(network: first.network)
+  }
+
+  private mutating func putInOrder(network name: Owner?) {
+    guard let network = networks[name], !network.isInOrder, !network.order.isEmpty,
+      network.underWay < (name == nil ? max : perNetworkMax)
+    else { return }
+    networks[name]?.isInOrder = true
+    order.append(name, as: nextNumber())
+  }
+
+  /// Removes a network that has nothing left.
+  private mutating func forget(_ name: Owner?) {
+    guard let network = networks[name], network.order.isEmpty, network.underWay == 0, !network.isInOrder else { return }
+    networks[name] = nil
   }
 
   private mutating func nextNumber() -> Int {

@@ -39,6 +39,8 @@ extension Parley {
     public var blobs: (policy: BlobPolicy, store: any BlobStore)?
     /// The threads that read the store.
     public var threads = 2
+    /// The networks that take turns at these threads.
+    public var readNetworks = ReadNetworks()
     /// The STUN and TURN servers beside this server.
     public var services = ExternalServices.none
     /// The time for which an unanswered call rings.

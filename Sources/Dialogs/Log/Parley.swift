@@ -394,12 +394,25 @@ public final class Parley: Sendable {
 
   // MARK: Reading
 
-  /// Returns the owner of the reads for what somebody asks for. A read that takes long is charged where the posts of the same author
-  /// are (`Limits.readStanzaTime`): to the user, or to the domain or component whose user it is.
+  /// Returns the budget that what somebody sends and asks for is charged to: that of the user, or of the domain or component whose user
+  /// it is.
   ///
   /// - Parameter peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
-  public func readOwner(_ asker: Party, from peer: String?) -> ReadOwner {
-    .user(asker.id, chargedTo: sending.budget(ofAuthor: asker, from: peer, in: realmTable, now: clock.now))
+  public func budget(of author: Party, from peer: String?) -> SendingBudget {
+    sending.budget(ofAuthor: author, from: peer, in: realmTable, now: clock.now)
+  }
+
+  /// Returns the owner of somebody's reads, which take turns with those of others, and with others of the same network, or of the same
+  /// zone for somebody elsewhere. A read that takes long is charged where the posts of the same author are (`Limits.readStanzaTime`).
+  ///
+  /// - Parameters:
+  ///   - peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
+  ///   - isAsked: Whether the reads are for what the client asks for; those that follow from what others do are not charged.
+  public func readOwner(_ reader: Party, from peer: String?, isAsked: Bool = true) -> ReadOwner {
+    let network =
+      reader.realm.isRemote
+      ? SendingAccount(of: reader, in: realmTable).shareName : options.readNetworks.name(of: peer)
+    return .user(reader.id, in: network, chargedTo: isAsked ? budget(of: reader, from: peer) : nil)
   }
 
   /// Reads on one of the reading threads, in the owner's turn.
@@ -413,7 +426,7 @@ public final class Parley: Sendable {
     let context = traces == nil ? nil : ServiceContext.current
     let owner = owner ?? ReadOwner.current
     let result: Result<Value, Problem> = await withCheckedContinuation { continuation in
-      readers.run(for: owner) { [self] in
+      readers.run(for: owner, in: owner?.network) { [self] in
         continuation.resume(returning: reading(body, kind, for: owner, since: asked, in: context))
       }
     }
@@ -431,7 +444,7 @@ public final class Parley: Sendable {
     let asked = ContinuousClock.now
     let context = traces == nil ? nil : ServiceContext.current
     let owner = owner ?? ReadOwner.current
-    readers.run(for: owner) { [self] in
+    readers.run(for: owner, in: owner?.network) { [self] in
       let result = reading(body, kind, for: owner, since: asked, in: context)
       guard let context else { return lane.run { then(result) } }
       lane.run { ServiceContext.$current.withValue(context) { then(result) } }

@@ -1,6 +1,8 @@
+public import Basics
+
 /// The owner of reads of the store, which take turns with those of other owners: a user, the network of somebody who has not logged in
 /// yet, or a domain elsewhere. The server's own reads have none. Two owners are equal if their reads take turns together, whoever is
-/// charged for them.
+/// charged for them and whatever network each comes from.
 public struct ReadOwner: Hashable, Sendable {
   private enum Name: Hashable {
     case user(UserID)
@@ -9,29 +11,61 @@ public struct ReadOwner: Hashable, Sendable {
   }
 
   private let name: Name
+  /// The name of the network or zone that a user's reads come from.
+  private let networkName: String?
   /// The budget that pays for long reads; `nil` if nobody is charged.
   let budget: SendingBudget?
 
-  private init(_ name: Name, chargedTo budget: SendingBudget? = nil) {
+  private init(_ name: Name, in networkName: String? = nil, chargedTo budget: SendingBudget? = nil) {
     self.name = name
+    self.networkName = networkName
     self.budget = budget
   }
 
   /// Creates the owner of a user's reads.
   ///
-  /// - Parameter budget: The budget of whoever has asked for what is read (`Parley.readOwner`), also for what a session has missed, whose
-  ///   pages take a millisecond or two; `nil` for other reads that follow from what others do, as others could use up
-  ///   the budget otherwise.
-  public static func user(_ id: UserID, chargedTo budget: SendingBudget? = nil) -> ReadOwner {
-    ReadOwner(.user(id), chargedTo: budget)
+  /// - Parameters:
+  ///   - network: The network that the user reads from, or the zone of the domain of a user elsewhere (`Parley.readOwner`); `nil` if
+  ///     the user takes turns with all others.
+  ///   - budget: The budget of whoever has asked for what is read (`Parley.readOwner`), also for what a session has missed, whose
+  ///     pages take a millisecond or two; `nil` for other reads that follow from what others do, as others could use up the
+  ///     budget otherwise.
+  public static func user(
+    _ id: UserID, in network: String? = nil, chargedTo budget: SendingBudget? = nil
+  ) -> ReadOwner {
+    ReadOwner(.user(id), in: network, chargedTo: budget)
   }
 
   /// Creates the owner of the reads of a network, by its address, or of a domain elsewhere.
   public static func network(_ name: String) -> ReadOwner { ReadOwner(.network(name)) }
+
+  /// The owner that stands for the network or zone, whose owners share its turns (`Turns.add`); `nil` if there is none.
+  package var network: ReadOwner? { networkName.map { ReadOwner(.network($0)) } }
 
   public static func == (one: ReadOwner, other: ReadOwner) -> Bool { one.name == other.name }
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
   /// The owner of the reads of this task, which a door binds around a request.
   @TaskLocal public static var current: ReadOwner?
+}
+
+/// The networks of clients by which reads take turns, beside their users.
+public struct ReadNetworks: Sendable {
+  /// Whether there are any; otherwise only users take turns, as where all clients seem to come from one address.
+  public var isByNetwork = true
+  /// The networks behind which there are many others, such as those of proxies. Clients of this machine count as such, too.
+  public var trusted: [Network] = []
+
+  public init() {}
+
+  /// Returns the name of a client's network; `nil` if the client takes turns by its user alone.
+  ///
+  /// - Parameter peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
+  func name(of peer: String?) -> String? {
+    guard isByNetwork, let peer else { return nil }
+    guard let address = IPAddress(peer) ?? IPAddress(peer + "::") else { return peer }
+    // The network of ::1, which is told without its last half.
+    let isHere = address.isLoopback || address.bytes.allSatisfy { $0 == 0 }
+    return isHere || trusted.contains { $0.contains(address) } ? nil : peer
+  }
 }

@@ -84,13 +84,13 @@ final class XMPPSession {
   /// Stanzas to be sent as the client reads earlier ones.
   var paced: [() -> Void] = []
 
-  /// The user's budget, which the user's other sessions share.
-  private(set) lazy var sending = parley.sending.budget(
-    of: party, from: handle.peer, now: parley.clock.now)
-  /// The owner of the reads for what the client asks for. A component that asks in a user's name has the user's turn, and the user is not
-  /// charged.
+  /// The budget of the user, which the user's other sessions share, or of the domain or component of a user elsewhere.
+  private(set) lazy var sending = parley.budget(of: party, from: handle.peer)
+  /// The owners of the reads for what the client asks for, and of those that follow from what others do. A component that asks in a
+  /// user's name has the user's turn, and the user is not charged.
   private lazy var asking: ReadOwner =
     impersonated?.behalf == nil ? parley.readOwner(party, from: handle.peer) : .user(party.id)
+  private lazy var following = parley.readOwner(party, from: handle.peer, isAsked: false)
   /// Whether the reads of what the session has missed are charged to its user. The domain of a person elsewhere is not charged for
   /// what others say in rooms.
   var paysForMissed: Bool { !party.realm.isRemote }
@@ -305,8 +305,7 @@ final class XMPPSession {
   private var writtenBytes = 0
   private var isAnswering = false
 
-  /// Runs work that answers a request, and charges the user for the bytes that it writes to the client. Work within it is charged
-  /// with it.
+  /// Runs work that answers a request, and charges whoever asks for the bytes that it writes. Work within it is charged with it.
   func answering<Failure: Error>(_ work: () throws(Failure) -> Void) throws(Failure) {
     if isAnswering { return try work() }
     isAnswering = true
@@ -318,11 +317,15 @@ final class XMPPSession {
     try work()
   }
 
-  /// Charges the user for what is written for one request: so many items, and so many bytes. A component that asks for them
-  /// has a budget of its own, and people elsewhere have that of their domain, which counts what the domain sends.
+  /// Charges whoever asks for what is written for one request: so many items, and so many bytes. People elsewhere have the budget of
+  /// their domain and its zone, or of their component.
   func charge(items: Int = 0, bytes: Int = 0) {
-    let stanzas = items / DoorLimits.rosterItemsPerStanza + bytes / DoorLimits.answerBytesPerStanza
-    if stanzas > 0, impersonated == nil, !party.realm.isRemote { sending.owe(stanzas: stanzas, now: parley.clock.now) }
+    charge(stanzas: items / DoorLimits.rosterItemsPerStanza + bytes / DoorLimits.answerBytesPerStanza)
+  }
+
+  /// Charges whoever asks for as much work as so many stanzas take. A user in whose name a component asks is not charged.
+  func charge(stanzas: Int) {
+    if stanzas > 0, impersonated?.behalf == nil { sending.owe(stanzas: stanzas, now: parley.clock.now) }
   }
 
   /// Returns whether a stanza is the answer to a request of others, of which there are no more than requests. It is not
@@ -430,7 +433,7 @@ final class XMPPSession {
     as kind: ReadKind = .other, isAsked: Bool = true, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
     then: @escaping (Result<Value, Problem>) -> Void
   ) {
-    let owner = isAsked ? asking : .user(party.id)
+    let owner = isAsked ? asking : following
     lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
       parley.fetch(as: kind, for: owner, on: loopContext.lane, body) { result in
@@ -722,11 +725,14 @@ final class XMPPSession {
   }
 
   private func write(_ body: (inout ElementWriter) -> Void) {
-    outlet?.write { writer in
-      let start = writer.buffer.writerIndex
-      body(&writer)
-      writtenBytes += writer.buffer.writerIndex - start
-    }
+    outlet?.write { writeCounted(&$0, body) }
+  }
+
+  /// Writes, and counts the bytes.
+  private func writeCounted(_ writer: inout ElementWriter, _ body: (inout ElementWriter) -> Void) {
+    let start = writer.buffer.writerIndex
+    body(&writer)
+    writtenBytes += writer.buffer.writerIndex - start
   }
 
   /// Answers a request. An impersonated session ends with it.
@@ -734,7 +740,7 @@ final class XMPPSession {
     guard let impersonated else { return send(counted: true, body) }
     guard !isEnded else { return }
     isEnded = true
-    impersonated.answer(error, body)
+    impersonated.answer(error) { writeCounted(&$0, body) }
     impersonated.link.work?.ended(self)
     handle.ended()
   }

@@ -112,10 +112,9 @@ struct Archive: Feature {
     }
   }
 
-  /// Charges the user for reads that have looked at as many rows as one may. A component that asks has a budget of its own.
+  /// Charges whoever asks for reads that have looked at as many rows as one may.
   static func charge(_ session: XMPPSession, longReads count: Int) {
-    guard count > 0, session.impersonated == nil else { return }
-    session.sending.owe(stanzas: count * DoorLimits.archiveReadStanzas, now: session.parley.clock.now)
+    session.charge(stanzas: count * DoorLimits.archiveReadStanzas)
   }
 
   private static func send(_ page: ArchivePage, for request: ArchiveRequest, to turn: Turn) {
