@@ -76,6 +76,18 @@ public enum StoreLimits {
   static let searchWordsMax = 32
   /// The rooms that are searched at once: each is one more look at the index.
   static let searchScopesMax = 100
+  /// The steps of the engine that count as one look of a search. It makes three for each page of the index that it passes over, of a
+  /// thousand rows, in which it looks for one that all words have: a step takes six microseconds there, and less than one elsewhere.
+  static let searchStepsPerLook: Int32 = 2
+  /// The looks that do not count: for a row that is found, which the engine steps through with fifteen steps and counts elsewhere, and for
+  /// each of the rooms that are searched at once, which has to be found in several parts of the index.
+  static let searchRowLooks = 8
+  static let searchScopeLooks = 16
+  /// The messages, and the bytes of their texts, that are read one by one where the index does not answer within its looks: some five to
+  /// ten milliseconds. Where several groups of rooms are searched, each has its share, and at least so many.
+  static let searchReadMax = 500
+  static let searchReadMin = 20
+  static let searchReadBytesMax = 262_144
 
   /// The positions of the log whose ids gather in memory before they are written to the table: at most two such
   /// generations are in memory and are read when the store is opened, with two ids a message 1.6 MB and 20 ms. More

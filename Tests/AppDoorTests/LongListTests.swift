@@ -82,6 +82,19 @@ import Testing
     }
   }
 
+  /// Requests that came together were let in before the first of them was charged.
+  @Test func aRequestWhoseUserOwesStanzasByItsTurnIsRefused() async throws {
+    let scene = try await Scene()
+    let (parley, search) = (scene.parley, OperationEntry(SearchMessages.self))
+    _ = try await scene.ask(search, ["query": "light"])
+    let now = parley.clock.now
+    // More than come back while the test runs.
+    parley.sending.budget(of: scene.romeo, from: nil, now: now).owe(stanzas: 1_000_000, now: now)
+    let problem = await #expect(throws: Problem.self) { _ = try await scene.ask(search, ["query": "light"]) }
+    #expect(problem?.code == "requests-too-fast")
+    _ = try await scene.ask(search, ["query": "light"], by: scene.juliet)
+  }
+
   private func tag(of answer: OperationEntry.Answer) -> String? {
     if case .json(_, _, let tag) = answer { tag } else { nil }
   }

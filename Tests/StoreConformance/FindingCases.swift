@@ -108,6 +108,50 @@ extension StoreConformance {
       try equal(
         try find(scene, MessageQuery(text: "light", before: page.next ?? .zero, limit: 1)).positions, [light.position])
     },
+    Case(name: "a search whose words do not meet goes on from where it ended, and leaves nothing out") { scene in
+      let (said, room, log) = try scene.write { writer in
+        let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
+        var said: [Entry] = []
+        for number in 0..<1_200 {
+          let word = number % 2 == 0 ? "left" : "right"
+          let text = number % 400 == 100 ? "left-right" : number % 400 == 101 ? "right and left" : word
+          let isInRoom = number % 3 == 0
+          let entry =
+            isInRoom
+            ? try scene.say(text, by: scene.juliet, in: room.id, writer)
+            : try scene.say(text, by: scene.juliet, to: scene.romeo, writer)
+          if text.contains("-") || text.contains(" ") { said.append(entry) }
+        }
+        return (said, room, try writer.log(of: scene.romeo))
+      }
+      while try scene.write({ try $0.indexMessages(limit: 1_000, bytes: .max) }) {}
+      func found(_ text: String, in dialog: DialogID? = nil, looksMax: Int) throws -> [Position] {
+        var (positions, before): ([Position], Position) = ([], .end)
+        while true {
+          let page = try scene.read { [before] in
+            try $0.messages(with: text, of: log, in: dialog, before: before, limit: 5, looksMax: looksMax)
+          }
+          positions += page.candidates.map(\.position)
+          let end = page.candidates.count < 5 ? nil : page.candidates.last?.position
+          guard let last = page.next ?? end else { return positions }
+          try require(last < before, "it comes no further")
+          before = last
+        }
+      }
+      let all = Array(said.map(\.position).reversed())
+      let adjacent = said.filter { entry in
+        guard case .message(let message) = entry.fact else { return false }
+        return message.content.text == "left-right"
+      }
+      let phrase = Array(adjacent.map(\.position).reversed())
+      let inRoom = Array(said.filter { $0.dialog == room.id }.map(\.position).reversed())
+      for looksMax in [0, 1, Limits.searchIndexLooksMax] {
+        try equal(try found("left right", looksMax: looksMax), all)
+        try equal(try found("left-right", looksMax: looksMax), phrase)
+        try equal(try found("right left", in: room.id, looksMax: looksMax), inRoom)
+        try equal(try found("left middle", looksMax: looksMax), [])
+      }
+    },
     Case(name: "files and places are found by their kind, the newest of all dialogs first; what was taken back is not")
     {
       scene in

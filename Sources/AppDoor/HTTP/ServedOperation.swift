@@ -33,12 +33,17 @@ struct RequestContext: Sendable {
     door.settings.publicURL ?? "\(isSecure ? "https" : "http")://\(host ?? realm.domain)"
   }
 
-  /// Reads what may be long, such as messages or contacts, when the request has a place (`ReadPlaces`).
+  /// Reads what may be long, such as messages or contacts, when the request has a place (`ReadPlaces`), and refuses if the user owes
+  /// stanzas at its turn: requests that came together were all let in before the first one's read was charged.
   func readMessages<Value: Sendable>(
     as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value
   ) async throws(Problem) -> Value {
     await readPlace?.take()
-    return try await parley.read(as: kind, body)
+    let (budget, clock) = (caller.map { parley.budget(of: $0.user, from: address) }, parley.clock)
+    return try await parley.read(as: kind) { reader -> Value in
+      try budget?.checkStanzas(now: clock.now)
+      return try body(reader)
+    }
   }
 
   func user() throws(Problem) -> Accounts.Caller {

@@ -214,7 +214,7 @@ public struct ArchiveQuery: Sendable {
   /// The bytes of entries after which the page ends early, with at least one entry.
   public var bytesMax = Int.max
   /// The rows that are looked at, whether or not their entries match, after which the page ends early, also without an entry. At
-  /// least one.
+  /// least one; with `text` no more than `Limits.searchLooksMax`, and `Limits.searchIndexLooksMax` at the index.
   public var looksMax = Limits.archiveLooksMax
   /// Whether the page next to `before` is wanted, still returned ascending (RSM `<before/>`).
   public var backwards = false

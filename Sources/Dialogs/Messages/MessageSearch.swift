@@ -2,8 +2,9 @@
 //
 // An index returns candidates, newest first: that of words (`search`) or that of files and places (`media`). Each is
 // then read and checked: whether it is shown, this user may read it, and it matches. A page ends when it is full, by its
-// messages or their bytes, or when `Limits.searchLooksMax` candidates have been checked; either way it contains the
-// position where the next one continues, so that no query, however it is made, blocks a reader for longer.
+// messages or their bytes, when `Limits.searchLooksMax` candidates have been checked, or when the index has looked for
+// them `Limits.searchIndexLooksMax` times; either way it contains the position where the next one continues, so that no
+// query, however it is made, blocks a reader for longer.
 
 /// A search query, with a text or a kind or both.
 ///
@@ -62,13 +63,28 @@ public struct MessageCandidate: Sendable, Hashable {
   }
 }
 
+/// A part of what the index of words finds.
+public struct MessageCandidates: Sendable, Hashable {
+  /// The candidates, in the order of the search.
+  public var candidates: [MessageCandidate] = []
+  /// The looks at the index that it took.
+  public var looks = 0
+  /// The last position that was looked at, if the search ended early by its looks: it goes on behind that.
+  public var next: Position?
+
+  public init(_ candidates: [MessageCandidate] = []) { self.candidates = candidates }
+}
+
 public protocol MessageSearchReader {
   /// Returns messages with these words before a position, newest first: in one dialog or room or, if it is `nil`, in
   /// all private dialogs of the user and in the log's rooms. Edited ones match by their current text; private messages
   /// of rooms may be among them.
+  ///
+  /// - Parameter looksMax: The looks at the index, of some ten microseconds each (`Limits.searchIndexLooksMax`), behind which it ends
+  ///   soon, and has come further in any case.
   func messages(
-    with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
-  ) throws -> [MessageCandidate]
+    with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int, looksMax: Int
+  ) throws -> MessageCandidates
   /// Returns messages of a kind (`MessageQuery.indexedKinds`), in one dialog or, if it is `nil`, in all of the user's.
   func messages(
     of kind: Content.Kind, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
@@ -85,11 +101,13 @@ extension StoreReader {
       return found
     }
     var before = query.before
-    var (looks, bytes) = (0, 0)
+    var (looks, indexLooks, bytes) = (0, 0, 0)
     while true {
       let batch = min(max(query.limit * 2, 64), Limits.searchLooksMax - looks)
-      let candidates = try candidates(query, of: log, before: before, limit: batch)
-      for candidate in candidates {
+      let page = try candidates(
+        query, of: log, before: before, limit: batch, looksMax: Limits.searchIndexLooksMax - indexLooks)
+      indexLooks += page.looks
+      for candidate in page.candidates {
         looks += 1
         before = candidate.position
         guard let entry = try entry(candidate, query, joined, user, &found.rooms) else { continue }
@@ -100,8 +118,9 @@ extension StoreReader {
         found.entries.append(entry)
         bytes += entry.byteCount
       }
-      if candidates.count < batch { return found }
-      if looks >= Limits.searchLooksMax {
+      found.next = page.next
+      if page.next != nil || page.candidates.count < batch { return found }
+      if looks >= Limits.searchLooksMax || indexLooks >= Limits.searchIndexLooksMax {
         found.next = before
         return found
       }
@@ -109,13 +128,13 @@ extension StoreReader {
   }
 
   private func candidates(
-    _ query: MessageQuery, of log: LogAccess, before: Position, limit: Int
-  ) throws -> [MessageCandidate] {
+    _ query: MessageQuery, of log: LogAccess, before: Position, limit: Int, looksMax: Int
+  ) throws -> MessageCandidates {
     if let text = query.text {
-      return try messages(with: text, of: log, in: query.dialog, before: before, limit: limit)
+      return try messages(with: text, of: log, in: query.dialog, before: before, limit: limit, looksMax: looksMax)
     }
-    guard let kind = query.kind else { return [] }
-    return try messages(of: kind, of: log, in: query.dialog, before: before, limit: limit)
+    guard let kind = query.kind else { return MessageCandidates() }
+    return MessageCandidates(try messages(of: kind, of: log, in: query.dialog, before: before, limit: limit))
   }
 
   /// Returns a candidate's entry; `nil` if it does not match, or the user may not read it.

@@ -58,6 +58,11 @@ extension StoreFailure {
     }
   }
 
+  /// Whether a statement was interrupted, as `Connection.metered` does.
+  var isInterruption: Bool {
+    if case .engine(let code, _) = self { code == SQLITE_INTERRUPT } else { false }
+  }
+
   /// Creates a failure from the last error of a connection.
   init(_ connection: OpaquePointer?) {
     self.init(

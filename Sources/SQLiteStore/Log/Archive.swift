@@ -29,21 +29,14 @@ extension Reader {
     let resource = query.with == nil ? nil : query.withResource
     let isBack = query.backwards
     if let text = query.text {
-      var scopes = ["u\(user.number)"]
-      switch (part, query.with) {
-      case (.archived?, let dialog?): scopes.append("d\(dialog.number)")
-      case (.whispers?, let dialog?): scopes.append("w\(dialog.number)")
-      default: break
-      }
-      // There is no word in the query, so no message matches.
-      guard let expression = try searchText().expression(text, scopes: scopes) else {
-        return ArchivePage(entries: [], complete: true)
-      }
-      return try page(query) {
-        try connection(isBack ? .passSearchBackwards : .passSearch, expression, $0, $1, $2)
-      } read: {
-        try connection(isBack ? .searchBackwards : .search, user, $0, $1, $2).bind(resource, expression)
-      }
+      let owner = "u\(user.number)"
+      let scope =
+        switch (part, query.with) {
+        case (.archived?, let dialog?): SearchScope(owner, and: "d\(dialog.number)")
+        case (.whispers?, let dialog?): SearchScope(owner, and: "w\(dialog.number)")
+        default: SearchScope(anyOf: [owner])
+        }
+      return try page(query, with: text, in: scope) { try connection(.archivedWith, user, $0, resource) }
     }
     switch (part, query.with) {
     case (.archived(let flag)?, let dialog?):
@@ -73,15 +66,9 @@ extension Reader {
     var query = query
     query.after = max(query.after, messages.behind)
     if let viewer { query.after = max(query.after, try cleared(room, by: viewer)) }
-    let isBack = query.backwards
     if let text = query.text {
-      guard let expression = try searchText().expression(text, scopes: ["d\(room.number)"]) else {
-        return ArchivePage(entries: [], complete: true)
-      }
-      return try page(query) {
-        try connection(isBack ? .passSearchBackwards : .passSearch, expression, $0, $1, $2)
-      } read: {
-        try connection(isBack ? .roomSearchBackwards : .roomSearch, room, $0, $1, $2).bind(expression, viewer)
+      return try page(query, with: text, in: SearchScope(anyOf: ["d\(room.number)"])) {
+        try connection(.archivedInRoom, room, $0, viewer)
       }
     }
     return try page(of: messages, .firstArchived, query)
@@ -139,11 +126,7 @@ extension Reader {
     _ query: ArchiveQuery, pass: (Position, Position, Int64) throws -> Prepared,
     read: (Position, Position, Int64) throws -> Prepared
   ) throws -> ArchivePage {
-    var after = query.after
-    var before = query.before
-    if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
-    if let end = query.end { before = min(before, try firstPosition(since: end + .milliseconds(1))) }
-
+    var (after, before) = try range(of: query)
     let limit = Int(bound(query.limit))
     var page = ArchivePage(entries: [], complete: false)
     var looks = max(1, query.looksMax)
@@ -173,6 +156,55 @@ extension Reader {
       }
       (after, before) = query.backwards ? (first, end) : (end, last)
       piece *= StoreLimits.archivePieceGrowth
+    }
+    if query.backwards { page.entries.reverse() }
+    return page
+  }
+
+  /// Returns the positions between which a query looks.
+  private func range(of query: ArchiveQuery) throws -> (after: Position, before: Position) {
+    var (after, before) = (query.after, query.before)
+    if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
+    if let end = query.end { before = min(before, try firstPosition(since: end + .milliseconds(1))) }
+    return (after, before)
+  }
+
+  /// Returns a page of the messages with these words: each candidate of the index is looked up in the archive.
+  ///
+  /// - Parameter find: finds the entry at a position; none if it is not in the archive.
+  private func page(
+    _ query: ArchiveQuery, with text: String, in scope: SearchScope, find: (Position) throws -> Prepared
+  ) throws -> ArchivePage {
+    let phrases = try searchText().phrases(of: text)
+    var (after, before) = try range(of: query)
+    let limit = Int(bound(query.limit))
+    let looksMax = max(1, min(query.looksMax, Limits.searchLooksMax))
+    var page = ArchivePage(entries: [], complete: false)
+    var (looks, indexLooks, bytes, isFull) = (0, 0, 0, false)
+    pages: while true {
+      let batch = min(max(limit * 2, StoreLimits.archivePieceRows), looksMax - looks)
+      let found = try search(
+        phrases, in: scope, after: after, before: before, backwards: query.backwards, limit: batch,
+        looksMax: Limits.searchIndexLooksMax - indexLooks)
+      indexLooks += found.looks
+      looks += found.candidates.count
+      for candidate in found.candidates {
+        if query.backwards { before = candidate.position } else { after = candidate.position }
+        guard let entry = try find(candidate.position).first({ try self.entry($0) }) else { continue }
+        // Something follows.
+        isFull = page.entries.count == limit || !page.entries.isEmpty && bytes >= query.bytesMax
+        if isFull { break pages }
+        page.entries.append(entry)
+        bytes += entry.byteCount
+      }
+      page.next = found.next
+      if found.next != nil { break }
+      page.complete = found.candidates.count < batch
+      if page.complete { break }
+      if looks >= looksMax || indexLooks >= Limits.searchIndexLooksMax {
+        page.next = query.backwards ? before : after
+        break
+      }
     }
     if query.backwards { page.entries.reverse() }
     return page
@@ -226,9 +258,13 @@ extension Reader {
 
 extension Query {
   private static let payload = Reader.payloadColumns
-  private static let ofResource = """
-    (?5 IS NULL OR CASE WHEN p.author = ?1 THEN p.to_resource ELSE coalesce(p.nick, p.from_resource) END = ?5)
+  private static let ofResource = isOf(resource: "?5")
+  private static func isOf(resource: String) -> String {
     """
+    (\(resource) IS NULL
+      OR CASE WHEN p.author = ?1 THEN p.to_resource ELSE coalesce(p.nick, p.from_resource) END = \(resource))
+    """
+  }
   /// Returns a query of a user's archive, or of their whispers in the room `?6`.
   private static func archiveOfUser(_ order: String) -> Query {
     Query(
@@ -287,34 +323,6 @@ extension Query {
   static let passFeedBackwards = pass("feed WHERE user =", "position", "DESC")
   static let passDialog = pass("entries WHERE dialog =", "position", "ASC")
   static let passDialogBackwards = pass("entries WHERE dialog =", "position", "DESC")
-  fileprivate static let passSearch = pass("search WHERE search MATCH", "rowid", "ASC")
-  fileprivate static let passSearchBackwards = pass("search WHERE search MATCH", "rowid", "DESC")
-  /// The index answers in the order of positions, so a page ends the search.
-  private static func searched(_ order: String) -> Query {
-    Query(
-      """
-      SELECT \(payload) FROM search i CROSS JOIN feed f ON f.user = ?1 AND f.position = i.rowid
-      CROSS JOIN payloads p ON p.position = i.rowid
-      WHERE i.search MATCH ?6 AND i.rowid > ?2 AND i.rowid < ?3
-        AND f.traits & \(FeedRow.Traits.archived.rawValue) AND \(ofResource)
-        AND \(isSeen(by: "?1", "i.rowid", in: "p.dialog"))
-      ORDER BY i.rowid \(order) LIMIT ?4
-      """)
-  }
-  private static func searchedRoom(_ order: String) -> Query {
-    Query(
-      """
-      SELECT \(payload) FROM search i CROSS JOIN entries e ON e.dialog = ?1 AND e.position = i.rowid
-      CROSS JOIN payloads p ON p.position = i.rowid
-      WHERE i.search MATCH ?5 AND i.rowid > ?2 AND i.rowid < ?3
-        AND e.flags & \(EntryFlags.firstArchived.rawValue) AND \(isSeen(by: "?6", "i.rowid", in: "?1"))
-      ORDER BY i.rowid \(order) LIMIT ?4
-      """)
-  }
-  fileprivate static let search = searched("ASC")
-  fileprivate static let searchBackwards = searched("DESC")
-  fileprivate static let roomSearch = searchedRoom("ASC")
-  fileprivate static let roomSearchBackwards = searchedRoom("DESC")
   fileprivate static let archive = archiveOfUser("ASC")
   fileprivate static let archiveBackwards = archiveOfUser("DESC")
   fileprivate static let dialogArchive = ofDialog("ASC")
@@ -325,6 +333,8 @@ extension Query {
     """
   fileprivate static let archived = Query(oneArchived + " AND " + isSeen(by: "?1", "f.position", in: "p.dialog"))
   fileprivate static let archivedOrHidden = Query(oneArchived)
+  fileprivate static let archivedWith = Query(
+    oneArchived + " AND " + isOf(resource: "?3") + " AND " + isSeen(by: "?1", "f.position", in: "p.dialog"))
   fileprivate static let archivedInRoom = Query(
     """
     SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position

@@ -1,29 +1,108 @@
 import Dialogs
 
+/// Messages among which words are searched: those of several owners in the index (`Writer.indexMessages`).
+struct SearchScope {
+  /// The expression of the engine for them.
+  let expression: String
+  /// The same for messages that are read one by one. Each row of the index that it finds is such a message, so that a number of rows
+  /// bounds it. The messages may be more: the reader looks at each.
+  let readExpression: String
+  let ownerCount: Int
+
+  /// Creates the scope of the messages of any of these owners.
+  init(anyOf owners: [String]) {
+    expression = "(" + owners.map { Self.term($0) }.joined(separator: " OR ") + ")"
+    readExpression = expression
+    ownerCount = owners.count
+  }
+
+  /// Creates the scope of the messages that two owners have; the second one has fewer.
+  init(_ owner: String, and narrower: String) {
+    expression = Self.term(owner) + " AND " + Self.term(narrower)
+    readExpression = Self.term(narrower)
+    ownerCount = 2
+  }
+
+  private static func term(_ owner: String) -> String { "scope:\"\(owner)\"" }
+}
+
 /// The candidates of a search for messages, newest first.
 extension Reader {
   func messages(
-    with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
-  ) throws -> [MessageCandidate] {
-    let words = try searchText()
+    with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int, looksMax: Int
+  ) throws -> MessageCandidates {
+    let phrases = try searchText().phrases(of: text)
     if let dialog {
-      return try search(words.expression(text, anyOf: ["d\(dialog.number)"]), before: before, limit: limit)
+      let scope = SearchScope(anyOf: ["d\(dialog.number)"])
+      return try search(phrases, in: scope, before: before, limit: limit, looksMax: looksMax)
     }
-    var found = try search(words.expression(text, anyOf: ["u\(log.user.number)"]), before: before, limit: limit)
+    var scopes = [SearchScope(anyOf: ["u\(log.user.number)"])]
     let rooms = log.rooms.map(\.room).sorted()
     // Each scope is a look at the index; an expression of all of them would be as long as the user has rooms.
     for start in stride(from: 0, to: rooms.count, by: StoreLimits.searchScopesMax) {
-      let scopes = rooms[start..<min(start + StoreLimits.searchScopesMax, rooms.count)].map { "d\($0.number)" }
-      merge(try search(words.expression(text, anyOf: scopes), before: before, limit: limit), into: &found, limit)
+      let group = rooms[start..<min(start + StoreLimits.searchScopesMax, rooms.count)]
+      scopes.append(SearchScope(anyOf: group.map { "d\($0.number)" }))
     }
+    var found = MessageCandidates()
+    for scope in scopes {
+      let more = try search(
+        phrases, in: scope, before: before, limit: limit, looksMax: looksMax - found.looks, share: scopes.count)
+      found.looks += more.looks
+      // Behind the first place at which one of them has ended, candidates may be missing.
+      if let next = more.next { found.next = max(found.next ?? next, next) }
+      merge(more.candidates, into: &found.candidates, limit)
+    }
+    if let next = found.next { found.candidates.removeAll { $0.position < next } }
+    // Some may have been left out: the caller goes on behind the last one.
+    if found.candidates.count >= limit { found.next = nil }
     return found
   }
 
-  private func search(_ expression: String?, before: Position, limit: Int) throws -> [MessageCandidate] {
+  /// Returns the messages with all phrases between two positions, in the order of positions or backwards. The index is asked first; what
+  /// it does not answer within its looks is read message by message, which always comes further, however rarely the words meet.
+  ///
+  /// - Parameter share: The number of searches that share what is read message by message.
+  func search(
+    _ phrases: [[UInt64]], in scope: SearchScope, after: Position = .zero, before: Position, backwards: Bool = true,
+    limit: Int, looksMax: Int, share: Int = 1
+  ) throws -> MessageCandidates {
+    var found = MessageCandidates()
     // There is no word in the query, so no message matches.
-    guard let expression else { return [] }
-    return try connection(.searchCandidates, expression, before, bound(limit))
-      .all { try Self.candidate($0) }
+    if phrases.isEmpty { return found }
+    let meter = SearchMeter(max(0, looksMax) + (scope.ownerCount - 1) * StoreLimits.searchScopeLooks)
+    let expression = scope.expression + " AND " + SearchText.expression(phrases)
+    do {
+      try connection.metered(by: meter) {
+        try connection(backwards ? .searchBackwards : .search, expression, after, before, bound(limit)).forEach { row in
+          meter.rowCame()
+          found.candidates.append(try Self.candidate(row))
+        }
+      }
+      found.looks = meter.looks
+      return found
+    } catch let failure as StoreFailure where failure.isInterruption {
+      found.looks = meter.looks
+    }
+    if found.candidates.count >= limit { return found }
+    var (after, before) = (after, before)
+    if let last = found.candidates.last?.position { if backwards { before = last } else { after = last } }
+    let words = try searchText()
+    let rowsMax = max(StoreLimits.searchReadMin, StoreLimits.searchReadMax / share)
+    let bytesMax = StoreLimits.searchReadBytesMax / share
+    var (rows, bytes, isMore) = (0, 0, false)
+    let statement = try connection(
+      backwards ? .readBackwards : .read, scope.readExpression, after, before, bound(rowsMax))
+    try statement.forEachWhile { row in
+      let (candidate, text) = (try Self.candidate(row), row.text(4))
+      rows += 1
+      bytes += text.utf8.count
+      if words.contains(phrases, in: text) { found.candidates.append(candidate) }
+      found.next = candidate.position
+      isMore = rows == rowsMax || bytes >= bytesMax || found.candidates.count >= limit
+      return !isMore
+    }
+    if !isMore { found.next = nil }
+    return found
   }
 
   func messages(
@@ -63,13 +142,20 @@ extension Reader {
 }
 
 extension Query {
-  /// The index answers in the order of positions, so a page ends the search.
-  fileprivate static let searchCandidates = Query(
-    """
-    SELECT p.position, p.dialog, p.author, p.content_kind
-    FROM search i CROSS JOIN payloads p ON p.position = i.rowid
-    WHERE i.search MATCH ?1 AND i.rowid < ?2 ORDER BY i.rowid DESC LIMIT ?3
-    """)
+  /// Returns a query of the index, which answers in the order of positions, so that a limit ends it.
+  private static func ofIndex(_ order: String, withText: Bool = false) -> Query {
+    Query(
+      """
+      SELECT p.position, p.dialog, p.author, p.content_kind\(withText ? ", " + SearchSchema.text : "")
+      FROM search i CROSS JOIN payloads p ON p.position = i.rowid
+      \(withText ? "LEFT JOIN states s ON s.position = p.position" : "")
+      WHERE i.search MATCH ?1 AND i.rowid > ?2 AND i.rowid < ?3 ORDER BY i.rowid \(order) LIMIT ?4
+      """)
+  }
+  fileprivate static let search = ofIndex("ASC")
+  fileprivate static let searchBackwards = ofIndex("DESC")
+  fileprivate static let read = ofIndex("ASC", withText: true)
+  fileprivate static let readBackwards = ofIndex("DESC", withText: true)
 
   /// The condition as the index has it, so that the engine can use it. A list would make a table of its numbers for
   /// each message that is written, and a range of the column would be taken for the part to search.

@@ -14,57 +14,69 @@ import Dialogs
 struct SearchText {
   let salt: Digest64
 
-  /// Returns the tokens of a text, separated by spaces: those of its beginning, if it is long.
-  func tokens(of text: String) -> String {
-    var line = ""
-    line.reserveCapacity(min(text.utf8.count, StoreLimits.searchTextBytesMax) + 16)
-    var count = 0
+  /// The bits of a word that the index has: ten letters of five.
+  private static let wordBits = UInt64(1) << 50 - 1
+
+  /// Returns the words of a text: those of its beginning, if it is long.
+  func words(of text: String) -> [UInt64] {
+    var words: [UInt64] = []
     forEachWord(in: text) { word in
-      count += 1
-      if !line.isEmpty { line.append(" ") }
-      append(word, to: &line)
-      return count < StoreLimits.searchTokensMax
+      words.append(digest(of: word))
+      return words.count < StoreLimits.searchTokensMax
     }
-    return line
+    return words
   }
 
-  /// Returns the expression for the engine: all of the words, adjacent ones as a phrase. Input reaches the engine only
-  /// as tokens, so it is never its syntax. `nil` if the query has no word.
-  func expression(_ query: String, scopes: [String]) -> String? {
-    var phrases: [String] = []
+  /// Returns the tokens of a text, separated by spaces.
+  func tokens(of text: String) -> String { Self.tokens(words(of: text)) }
+
+  /// Returns the words of a query, adjacent ones as a phrase; none if the query has no word.
+  func phrases(of query: String) -> [[UInt64]] {
     var count = 0
-    for part in query.split(whereSeparator: \.isWhitespace) {
-      var phrase = ""
-      forEachWord(in: String(part)) { word in
-        count += 1
-        if count > StoreLimits.searchWordsMax { return false }
-        if !phrase.isEmpty { phrase.append(" ") }
-        append(word, to: &phrase)
-        return true
+    return query.split(whereSeparator: \.isWhitespace)
+      .compactMap { part -> [UInt64]? in
+        var phrase: [UInt64] = []
+        forEachWord(in: String(part)) { word in
+          count += 1
+          if count > StoreLimits.searchWordsMax { return false }
+          phrase.append(digest(of: word))
+          return true
+        }
+        return phrase.isEmpty ? nil : phrase
       }
-      if !phrase.isEmpty { phrases.append("text:\"\(phrase)\"") }
-    }
-    if phrases.isEmpty { return nil }
-    return (scopes.map { "scope:\"\($0)\"" } + phrases).joined(separator: " AND ")
   }
 
-  /// Returns the same for any of these scopes, of which there must be at least one.
-  func expression(_ query: String, anyOf scopes: [String]) -> String? {
-    expression(query, scopes: []).map { words in
-      "(" + scopes.map { "scope:\"\($0)\"" }.joined(separator: " OR ") + ") AND " + words
-    }
+  /// Returns the expression for the engine: all of the phrases. Input reaches the engine only as tokens, so it is never its syntax.
+  static func expression(_ phrases: [[UInt64]]) -> String {
+    phrases.map { "text:\"\(tokens($0))\"" }.joined(separator: " AND ")
   }
 
-  private func append(_ word: [Unicode.Scalar], to line: inout String) {
+  /// Returns whether a text has all of the phrases, as the engine does.
+  func contains(_ phrases: [[UInt64]], in text: String) -> Bool {
+    let words = words(of: text)
+    return phrases.allSatisfy { phrase in words.indices.contains { words[$0...].starts(with: phrase) } }
+  }
+
+  private func digest(of word: [Unicode.Scalar]) -> UInt64 {
     var digest = salt
     for scalar in word { withUnsafeBytes(of: scalar.value.littleEndian) { digest.combine($0) } }
-    var bits = digest.finish()
-    for _ in 0..<10 {
-      let digit = UInt8(bits & 31)
-      // The digits are a to z, 2 to 7.
-      line.unicodeScalars.append(Unicode.Scalar(digit < 26 ? 97 + digit : 24 + digit))
-      bits >>= 5
+    return digest.finish() & Self.wordBits
+  }
+
+  private static func tokens(_ words: [UInt64]) -> String {
+    var line = ""
+    line.reserveCapacity(words.count * 11)
+    for word in words {
+      if !line.isEmpty { line.append(" ") }
+      var bits = word
+      for _ in 0..<10 {
+        let digit = UInt8(bits & 31)
+        // The digits are a to z, 2 to 7.
+        line.unicodeScalars.append(Unicode.Scalar(digit < 26 ? 97 + digit : 24 + digit))
+        bits >>= 5
+      }
     }
+    return line
   }
 
   /// Calls `body` with the words of the first `StoreLimits.searchTextBytesMax` bytes, until it returns `false`. What comes then is

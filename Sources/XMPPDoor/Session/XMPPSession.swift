@@ -462,6 +462,18 @@ final class XMPPSession {
     }
   }
 
+  /// Goes on with the work for a request when whoever asks may send the next one: what has been asked for already must not go on for
+  /// as long as it likes while nothing else is read.
+  func behindDebt(_ run: @escaping () -> Void) {
+    let isCharged = impersonated?.behalf == nil
+    guard isCharged, let pause = sending.charge(stanzas: 0, bytes: 0, now: parley.clock.now) else { return run() }
+    self.await { () throws(Problem) in
+      _ = try? await Task.sleep(for: pause)
+    } then: { (_: Result<Void, Problem>) in
+      run()
+    }
+  }
+
   /// Starts a lookup behind all posts so far, and when its turn has come; the client is not read meanwhile.
   private func lookUp(_ start: @escaping () -> Void) {
     afterPosts { [self] in

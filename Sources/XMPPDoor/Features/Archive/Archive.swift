@@ -93,8 +93,8 @@ struct Archive: Feature {
   }
 
   /// Reads a page. A read looks at a bounded number of rows; one that has found nothing is followed by another, since a page
-  /// without an entry has no id by which the client could ask for the next one (XEP-0059 2.2). Others read between them, and the
-  /// user is charged for each.
+  /// without an entry has no id by which the client could ask for the next one (XEP-0059 2.2). Others read between them, the
+  /// user is charged for each, and the next one waits while the user is in debt.
   private static func read(
     _ request: ArchiveRequest, _ turn: Turn,
     page: @escaping @Sendable (ArchiveRequest, any StoreReader) throws -> ArchivePage?,
@@ -108,7 +108,7 @@ struct Archive: Feature {
       guard let next = found.next else { return then(found) }
       charge(turn.session, longReads: 1)
       guard found.entries.isEmpty else { return then(found) }
-      read(request.behind(next), turn, page: page, then: then)
+      turn.session.behindDebt { read(request.behind(next), turn, page: page, then: then) }
     }
   }
 
