@@ -663,8 +663,8 @@ public enum Limits {
   public static let archiveLooksMax = 20_000
   /// Candidates that one search reads; then its page ends early, with a cursor.
   public static let searchLooksMax = 4_000
-  /// Looks at the index of words for them, some 12 us each where the words do not meet: 24 ms of a reader. An ordinary page takes one or
-  /// two hundred. What the index does not find within them is read message by message, a few hundred in a page.
+  /// Looks at the index of words for them, some 12 us each where the words do not meet: 24 ms of a reader. An ordinary page takes less
+  /// than a hundred. What the index does not find within them is read message by message, a few hundred in a page.
   public static let searchIndexLooksMax = 2_000
   /// Users, or listed rooms, that one page of a search by name looks at, in the order of their names: some 30 ms of a reader.
   /// Then it ends early, with a cursor.

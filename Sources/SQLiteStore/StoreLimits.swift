@@ -79,10 +79,11 @@ public enum StoreLimits {
   /// The steps of the engine that count as one look of a search. It makes three for each page of the index that it passes over, of a
   /// thousand rows, in which it looks for one that all words have: a step takes six microseconds there, and less than one elsewhere.
   static let searchStepsPerLook: Int32 = 2
-  /// The looks that do not count: for a row that is found, which the engine steps through with fifteen steps and counts elsewhere, and for
-  /// each of the rooms that are searched at once, which has to be found in several parts of the index.
+  /// The looks that do not count: for a row that is found, which takes some thirteen steps and counts elsewhere; and for each word and
+  /// room, whose list has to be found in all parts of the index, a hundred microseconds at most. A search of all of a user's rooms takes
+  /// that for each of them, and a query has at most `searchWordsMax` words.
   static let searchRowLooks = 8
-  static let searchScopeLooks = 16
+  static let searchTermLooks = 64
   /// The messages, and the bytes of their texts, that are read one by one where the index does not answer within its looks: some five to
   /// ten milliseconds. Where several groups of rooms are searched, each has its share, and at least so many.
   static let searchReadMax = 500

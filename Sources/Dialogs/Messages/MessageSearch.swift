@@ -81,7 +81,7 @@ public protocol MessageSearchReader {
   /// of rooms may be among them.
   ///
   /// - Parameter looksMax: The looks at the index, of some ten microseconds each (`Limits.searchIndexLooksMax`), behind which it ends
-  ///   soon, and has come further in any case.
+  ///   soon, and has come further in any case. With none the index is not asked for words.
   func messages(
     with text: String, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int, looksMax: Int
   ) throws -> MessageCandidates

@@ -69,7 +69,9 @@ extension Reader {
     var found = MessageCandidates()
     // There is no word in the query, so no message matches.
     if phrases.isEmpty { return found }
-    let meter = SearchMeter(max(0, looksMax) + (scope.ownerCount - 1) * StoreLimits.searchScopeLooks)
+    // To find where the list of each word and owner begins is not what takes long.
+    let free = (scope.ownerCount + phrases.reduce(0) { $0 + $1.count }) * StoreLimits.searchTermLooks
+    let meter = SearchMeter(looksMax > 0 ? looksMax + free : 0)
     let expression = scope.expression + " AND " + SearchText.expression(phrases)
     do {
       try connection.metered(by: meter) {
@@ -78,10 +80,10 @@ extension Reader {
           found.candidates.append(try Self.candidate(row))
         }
       }
-      found.looks = meter.looks
+      found.looks = max(0, meter.looks - free)
       return found
     } catch let failure as StoreFailure where failure.isInterruption {
-      found.looks = meter.looks
+      found.looks = max(0, meter.looks - free)
     }
     if found.candidates.count >= limit { return found }
     var (after, before) = (after, before)
