@@ -130,6 +130,21 @@ import Testing
     #expect(turns.next()?.job == nil)
   }
 
+  /// The end of a job lets two begin: one of the same network, and one that the owner has waiting in another.
+  @Test func bothThreadsWorkOn() async {
+    let threads = SharedThreads<String>(label: "turns", count: 2)
+    let (gate, hasBegun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      threads.run(for: "a", in: "network") { gate.wait() }
+      threads.run(for: "b", in: "network") { hasBegun.signal() }
+      threads.run(for: "a", in: "another") {
+        hasBegun.wait()
+        continuation.resume()
+      }
+      gate.signal()
+    }
+  }
+
   /// A user whose reads all wait for something has one thread left to others, on any machine.
   @Test func othersReadWhileAllReadsOfAUserAreBlocked() async throws {
     try await othersRead { romeo, _ in [.user(romeo.id)] }

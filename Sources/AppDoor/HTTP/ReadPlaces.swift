@@ -25,11 +25,13 @@ final class ReadPlaces: Sendable {
   }
 
   func giveBack(by owner: ReadOwner) {
-    let begun = turns.withLock { turns -> CheckedContinuation<Void, Never>? in
+    let begun = turns.withLock { turns -> [CheckedContinuation<Void, Never>] in
       turns.end(owner, in: owner.network)
-      return turns.next()?.job
+      var begun: [CheckedContinuation<Void, Never>] = []
+      while let next = turns.next() { begun.append(next.job) }
+      return begun
     }
-    begun?.resume()
+    for waiting in begun { waiting.resume() }
   }
 }
 

@@ -11,6 +11,13 @@ package final class SharedThreads<Owner: Hashable & Sendable>: Sendable {
     var turns: Turns<Owner, Job>
     /// The threads that do nothing.
     var idle: [DispatchQueue]
+
+    /// Begins the next job with one of them; `nil` if there is none, or no job may begin.
+    mutating func begin() -> (queue: DispatchQueue, turn: Turn)? {
+      guard let queue = idle.last, let turn = turns.next() else { return nil }
+      idle.removeLast()
+      return (queue, turn)
+    }
   }
   private let state: Mutex<State>
 
@@ -29,12 +36,13 @@ package final class SharedThreads<Owner: Hashable & Sendable>: Sendable {
   package func run(for owner: Owner?, in network: Owner? = nil, _ body: @escaping Job) {
     let begun = state.withLock { state -> (queue: DispatchQueue, turn: Turn)? in
       state.turns.add(body, of: owner, in: network)
-      guard let queue = state.idle.last, let turn = state.turns.next() else { return nil }
-      state.idle.removeLast()
-      return (queue, turn)
+      return state.begin()
     }
-    guard let begun else { return }
-    begun.queue.async { [self] in work(begun.turn, on: begun.queue) }
+    if let begun { start(begun.turn, on: begun.queue) }
+  }
+
+  private func start(_ turn: Turn, on queue: DispatchQueue) {
+    queue.async { [self] in work(turn, on: queue) }
   }
 
   /// Runs a job, and further ones while some wait.
@@ -43,12 +51,15 @@ package final class SharedThreads<Owner: Hashable & Sendable>: Sendable {
     while true {
       turn.job()
       let (owner, network) = (turn.owner, turn.network)
-      let next = state.withLock { state -> Turn? in
+      let (next, other) = state.withLock { state -> (Turn?, (queue: DispatchQueue, turn: Turn)?) in
         state.turns.end(owner, in: network)
-        if let next = state.turns.next() { return next }
-        state.idle.append(queue)
-        return nil
+        guard let next = state.turns.next() else {
+          state.idle.append(queue)
+          return (nil, nil)
+        }
+        return (next, state.begin())
       }
+      if let other { start(other.turn, on: other.queue) }
       guard let next else { return }
       turn = next
     }

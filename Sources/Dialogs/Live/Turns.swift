@@ -10,7 +10,8 @@
 /// place free as well. An owner is in the network that its first waiting job came from. A job that names no network is in one of its
 /// owner alone, so that owners without networks take turns as if there were none.
 ///
-/// A caller of `add` or `end` then calls `next` once, so that no job waits that may begin.
+/// After `add` one job may begin, and after `end` two: one of the same network, and one that the owner has waiting in another. The
+/// caller then calls `next` as often, so that no job waits that may begin. Where there are no networks, once is enough.
 package struct Turns<Owner: Hashable, Job> {
   /// A job that has begun, with what `end` takes.
   package typealias Begun = (job: Job, owner: Owner?, network: Owner?)
@@ -26,8 +27,8 @@ package struct Turns<Owner: Hashable, Job> {
     /// The owners of jobs that may begin as soon as the network's may.
     var order = NumberedQueue<Owner?>()
     var underWay = 0
-    /// Whether the network is in the order of all.
-    var isInOrder = false
+    /// The number of the network in the order of all; `nil` if it is not in it.
+    var place: Int?
   }
 
   private let max: Int
@@ -75,22 +76,17 @@ package struct Turns<Owner: Hashable, Job> {
 
   /// Begins the next job; `nil` if none may begin.
   package mutating func next() -> Begun? {
-    while underWay < max, let network = order.popFirst() {
-      networks[network]?.isInOrder = false
-      // All of the network's jobs may have been removed.
-      guard let owner = networks[network]?.order.popFirst(), let next = lines[owner]?.waiting.popFirst() else {
-        forget(network)
-        continue
-      }
-      underWay += 1
-      lines[owner]?.underWay += 1
-      networks[network]?.underWay += 1
-      lines[owner]?.place = nil
-      putInOrder(owner)
-      putInOrder(network: network)
-      return (next.job, owner, network)
-    }
-    return nil
+    guard underWay < max, let network = order.popFirst(), let owner = networks[network]?.order.popFirst(),
+      let next = lines[owner]?.waiting.popFirst()
+    else { return nil }
+    underWay += 1
+    lines[owner]?.underWay += 1
+    lines[owner]?.place = nil
+    networks[network]?.underWay += 1
+    networks[network]?.place = nil
+    putInOrder(owner)
+    putInOrder(network: network)
+    return (next.job, owner, network)
   }
 
   /// Notes that a job of the owner has ended.
@@ -118,17 +114,20 @@ package struct Turns<Owner: Hashable, Job> {
   }
 
   private mutating func putInOrder(network name: Owner?) {
-    guard let network = networks[name], !network.isInOrder, !network.order.isEmpty,
+    guard let network = networks[name], network.place == nil, !network.order.isEmpty,
       network.underWay < (name == nil ? max : perNetworkMax)
     else { return }
-    networks[name]?.isInOrder = true
-    order.append(name, as: nextNumber())
+    let number = nextNumber()
+    networks[name]?.place = number
+    order.append(name, as: number)
   }
 
-  /// Removes a network that has nothing left.
+  /// Removes a network of which nothing may begin from the order, and altogether if nothing of it is under way.
   private mutating func forget(_ name: Owner?) {
-    guard let network = networks[name], network.order.isEmpty, network.underWay == 0, !network.isInOrder else { return }
-    networks[name] = nil
+    guard let network = networks[name], network.order.isEmpty else { return }
+    if let place = network.place { order.remove(place) }
+    networks[name]?.place = nil
+    if network.underWay == 0 { networks[name] = nil }
   }
 
   private mutating func nextNumber() -> Int {

@@ -64,7 +64,7 @@ public struct ReadNetworks: Sendable {
   func name(of peer: String?) -> String? {
     guard isByNetwork, let peer else { return nil }
     guard let address = IPAddress(peer) ?? IPAddress(peer + "::") else { return peer }
-    // The network of ::1, which is told without its last half.
+    // Of an IPv6 address only the first half is known: that of `::1` is zero.
     let isHere = address.isLoopback || address.bytes.allSatisfy { $0 == 0 }
     return isHere || trusted.contains { $0.contains(address) } ? nil : peer
   }

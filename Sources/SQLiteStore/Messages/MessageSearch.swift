@@ -86,14 +86,15 @@ extension Reader {
       found.looks = max(0, meter.looks - free)
     }
     if found.candidates.count >= limit { return found }
-    var (after, before) = (after, before)
-    if let last = found.candidates.last?.position { if backwards { before = last } else { after = last } }
+    let last = found.candidates.last?.position
+    let first = backwards ? after : last ?? after
+    let end = backwards ? last ?? before : before
     let words = try searchText()
     let rowsMax = max(StoreLimits.searchReadMin, StoreLimits.searchReadMax / share)
     let bytesMax = StoreLimits.searchReadBytesMax / share
     var (rows, bytes, isMore) = (0, 0, false)
     let statement = try connection(
-      backwards ? .readBackwards : .read, scope.readExpression, after, before, bound(rowsMax))
+      backwards ? .readBackwards : .read, scope.readExpression, first, end, bound(rowsMax))
     try statement.forEachWhile { row in
       let (candidate, text) = (try Self.candidate(row), row.text(4))
       rows += 1
