@@ -347,8 +347,8 @@ public enum Limits {
   /// People in one change of affiliations or roles; more are `too-large`.
   public static let memberChangesMax = 256
   /// People of these whose affiliations or roles one post changes, some six milliseconds of the committer in which others' posts wait; the
-  /// others follow in further posts, and the answer after the last. It is also the number of former members of a destroyed room whose
-  /// bookmarks one post removes.
+  /// others follow in further posts, and the answer after the last. It is also the number of members of a destroyed room whose
+  /// memberships and bookmarks one post ends.
   package static let memberChangesAtOnce = 32
   /// People on a member list that an entering client gets (XEP-0463): the committer reads it, once per version, in a
   /// few milliseconds, and the client must take it before it has acknowledged any of it. A longer list is sent without
@@ -403,6 +403,12 @@ public enum Limits {
   public static let lastingRoomRate = Rate(burst: roomsPerSessionMax, perSecond: 0.1)
   /// Temporary rooms that end in one post, some milliseconds of the committer; the others end in later posts.
   public static let endedRoomsAtOnce = 100
+  /// Occupants whom one post removes from a room that ends or does not admit them any more, a millisecond or two of the committer; the
+  /// others leave in later posts.
+  static let expelledAtOnce = 100
+  /// Rows that a batch changes for rooms that end, however many they are, some ten milliseconds; it may be exceeded by one piece. What
+  /// is left waits for the next batch.
+  static let endedRowsAtOnce: Int64 = 500
   /// Entries of an ended temporary room, its mentions, its people, and values of any ended room, that are removed in one post, some
   /// milliseconds too.
   public static let removedEntriesAtOnce = 200

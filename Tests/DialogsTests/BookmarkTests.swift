@@ -245,7 +245,7 @@ import Testing
     #expect(try await bookmarks(stage, juliet) == [])
     // The intent itself does nothing to a room that is there.
     let other = try await stage.room("other", by: romeo, Self.square, with: [(juliet, .member)])
-    try await stage.act(.unbookmark(other.dialog, after: UserID(0)), by: juliet)
+    try await stage.act(.endMembers(other.dialog, after: nil, password: nil), by: juliet)
     #expect(try await bookmarks(stage, juliet).count == 1)
   }
 }

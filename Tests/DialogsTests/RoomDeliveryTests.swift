@@ -709,6 +709,8 @@ import Testing
     }
     while pauses.count > 0 { pauses.end() }
     try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: owner)
+    // The occupants leave in pieces.
+    for _ in 0..<4 { try await stage.settle(owner) }
     // A slice, and the last ones, whom a small room has lost.
     #expect(ends.count == Limits.laneSlice + Limits.fanOutMin - 1)
     #expect(pauses.count == 1)

@@ -137,7 +137,8 @@ import Testing
       _ = try await instant(stage, by: session, BareJID("room\(number)@conference.localhost"))
     }
     try await stage.act(.vacate(session.id), by: romeo)
-    for _ in 0..<4 { try await stage.settle(romeo) }
+    // A batch has a bounded part of it.
+    for _ in 0..<16 { try await stage.settle(romeo) }
     #expect(try await stage.parley.read { try $0.temporaryRooms(after: DialogID(0), limit: 999) } == [])
     #expect(try await stage.parley.read { try $0.memberships(of: romeo.id).count } == 0)
   }
@@ -228,6 +229,123 @@ import Testing
   }
 
   // MARK: Destroyed rooms
+
+  /// A room with more people than one post removes.
+  private func large(_ stage: Stage, _ owner: Party, _ crowd: [Party]) async throws -> RoomName {
+    let room = try await stage.room(by: owner, .open)
+    for start in stride(from: 0, to: crowd.count, by: Limits.memberChangesMax) {
+      let drafts = crowd[start..<min(start + Limits.memberChangesMax, crowd.count)].map {
+        MemberDraft(address: $0.address, affiliation: .member)
+      }
+      try await stage.act(.members(.dialog(room.dialog), drafts), by: owner)
+    }
+    return room
+  }
+
+  private func ends(_ stage: Stage, _ party: Party, after start: Position) async throws -> Int {
+    try await stage.parley.read { reader in
+      let page = try reader.page(of: reader.log(of: party), after: start, limit: 99, all: true)
+      return page.entries.count { entry in
+        if case .room(let change) = entry.fact, case .destroyed = change.change { true } else { false }
+      }
+    }
+  }
+
+  /// The room is closed at once, and its people leave in pieces, in each of which the rows are bounded.
+  @Test func thePeopleOfALargeRoomLeaveInPieces() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let crowd = try await stage.crowd(5 * Limits.memberChangesAtOnce)
+    let room = try await large(stage, romeo, crowd)
+    let seats = try await stage.seats(room, romeo, crowd[0], juliet)
+    let last = crowd[crowd.count - 1]
+    let phone = try await stage.session(last, "phone", door: .app)
+    for session in seats + [phone] { _ = session.taken() }
+    let start = try await stage.parley.read { try $0.head().position }
+    var closed: UInt64 = 0
+    let stranger = RecordingSession(juliet)
+    try await stage.together(romeo) {
+      stage.submit(.destroy(.dialog(room.dialog), reason: "Dawn", alternate: nil), by: seats[0])
+      closed = stage.submit(.say(.dialog(room.dialog), stage.draft("too late")), by: seats[1])
+      stage.submit(.enter(.address(room.address), stage.entering(stranger, "juliet")), by: stranger)
+    }
+    guard case .failure(let problem)? = seats[1].outcome(of: closed) else { throw StageError.full }
+    #expect(problem == .roomDestroyed)
+    #expect(stranger.effects() == [])
+    for _ in 0..<8 { try await stage.settle(romeo) }
+    for party in [romeo] + crowd {
+      #expect(try await stage.parley.read { try $0.memberships(of: party.id).count } == 0)
+      #expect(try await ends(stage, party, after: start) == 1)
+    }
+    #expect(try await stage.stored(room).isEnding == false)
+    // Each is told once.
+    for (session, nick) in zip(seats, ["romeo", crowd[0].name, "juliet"]) {
+      #expect(session.effects() == [.occupant(nick, .none, codes: [], .roomOwn)])
+    }
+    #expect(phone.effects().count { $0 == .noted(.destroyed(reason: "Dawn", alternate: nil)) } == 1)
+    #expect(try await stage.parley.read { try $0.temporaryRooms(after: DialogID(0), limit: 9) } == [])
+  }
+
+  /// The process ends behind the first piece: the next one goes on.
+  @Test func aStartGoesOnWithTheEndOfARoom() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let crowd = try await stage.crowd(3 * Limits.memberChangesAtOnce)
+    let room = try await large(stage, romeo, crowd)
+    let start = try await stage.parley.read { try $0.head().position }
+    // The second piece fails, alone or with the post beside it, and what follows from it is lost.
+    stage.store.failNext(3, after: 1)
+    try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: romeo)
+    for _ in 0..<3 { try? await stage.settle(romeo) }
+    let ending = try await stage.stored(room)
+    #expect(ending.isDestroyed && ending.isEnding)
+    let left = crowd[crowd.count - 1]
+    #expect(try await stage.parley.read { try $0.memberships(of: left.id).count } == 1)
+    // Nothing shows it to them, and their sessions find the end.
+    #expect(try await stage.parley.read { try $0.rooms(of: .own(left), before: .end, limit: 9).count } == 0)
+    #expect(try await ends(stage, left, after: start) == 1)
+    let make = RoomIntent.create(RoomDraft(localpart: room.address.local, settings: .group))
+    #expect(try await problem { try await stage.act(make, by: romeo) } == .roomTaken)
+    let next = try Parley(
+      store: stage.store, clock: stage.clock, options: Parley.Options(domains: ["localhost"]),
+      logger: Logger(label: "next") { _ in SwiftLogNoOpLogHandler() })
+    for _ in 0..<8 { try await next.post(.confirm(.zero), by: romeo) }
+    #expect(try await next.read { try $0.room(room.dialog)?.isEnding } == false)
+    #expect(try await next.read { try $0.memberships(of: left.id).count } == 0)
+    for party in crowd { #expect(try await ends(stage, party, after: start) == 1) }
+    #expect(try await next.read { try $0.temporaryRooms(after: DialogID(0), limit: 9) } == [])
+    _ = try await next.post(.room(make), by: romeo)
+    await next.stop()
+  }
+
+  /// Of many rooms that end at once a batch has so many rows.
+  @Test func roomsThatEndTogetherTakeTurns() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let crowd = try await stage.crowd(Limits.memberChangesAtOnce)
+    var rooms: [RoomName] = []
+    for number in 0..<12 {
+      let name = try await stage.room("room\(number)", by: romeo)
+      try await stage.act(
+        .members(.dialog(name.dialog), crowd.map { MemberDraft(address: $0.address, affiliation: .member) }), by: romeo)
+      rooms.append(name)
+    }
+    let session = RecordingSession(romeo)
+    let all = rooms
+    try await stage.together(romeo) {
+      for room in all { stage.submit(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: session) }
+    }
+    var settles = 0
+    func isEnding() async throws -> Bool {
+      try await stage.parley.read { reader in try all.contains { try reader.room($0.dialog)?.isEnding == true } }
+    }
+    while try await isEnding() {
+      try await stage.settle(romeo)
+      settles += 1
+      if settles > 99 { throw StageError.full }
+    }
+    #expect(settles > 1)
+  }
 
   /// What a hold has kept is removed by the next start, also if the room has been made again: that one keeps its bookmarks.
   @Test func whatADestroyedRoomHadIsRemoved() async throws {

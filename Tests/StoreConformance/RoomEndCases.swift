@@ -85,10 +85,7 @@ extension StoreConformance {
         let feeds = [scene.romeo, scene.juliet].map { FeedRow(user: $0.id, traits: .inbound) }
         let end = try scene.note(
           .destroyed(reason: nil, alternate: nil), by: scene.romeo, in: room.id, feeds: feeds, writer)
-        var ended = try scene.stored(room.id, writer)
-        ended.isDestroyed = true
-        ended.isAddressFree = true
-        try writer.update(ended)
+        try scene.end(room.id, freesAddress: true, writer)
         return end
       }
       // A room of the same name, which nothing of it reaches.
@@ -140,11 +137,7 @@ extension StoreConformance {
         let said = try scene.say("all of you", by: scene.romeo, in: room.id, writer)
         try writer.setMentioned(people.map(\.id), by: said.position, in: room.id)
         _ = try scene.note(.destroyed(reason: nil, alternate: nil), by: scene.romeo, in: room.id, feeds: [], writer)
-        var ended = try scene.stored(room.id, writer)
-        ended.isDestroyed = true
-        ended.isAddressFree = true
-        try writer.update(ended)
-        return ended
+        return try scene.end(room.id, freesAddress: true, writer)
       }
       var pieces = 0
       var (isMore, rows) = (true, [Int64]())
@@ -168,23 +161,22 @@ extension StoreConformance {
       }
     },
     Case(name: "a persistent room that has ended is found until its values are removed, in pieces") { scene in
-      let (room, other) = try scene.write { writer in
+      let room = try scene.write { writer in
         let room = try scene.make("orchard", writer)
         try scene.join(scene.romeo, room.id, nick: "romeo", writer)
         try scene.say("word", by: scene.romeo, in: room.id, writer)
         for number in 0..<7 { try writer.setValue(of: room.id, node: "n", item: "\(number)", [1]) }
-        return (try scene.stored(room.id, writer), try scene.make("balcony", writer))
+        // What somebody had cleared who is no member any more.
+        try scene.join(scene.juliet, room.id, nick: "juliet", writer)
+        try writer.clear(room.id, upTo: scene.stored(room.id, writer).last, leaves: false, for: scene.juliet.id)
+        try scene.join(scene.juliet, room.id, as: .none, writer)
+        return try scene.stored(room.id, writer)
       }
       func found() throws -> [DialogID] {
         try scene.read { try $0.temporaryRooms(after: DialogID(0), limit: 9).map(\.id) }
       }
       try equal(try found(), [])
-      try scene.write { writer in
-        for var ended in [room, other] {
-          ended.isDestroyed = true
-          try writer.update(ended)
-        }
-      }
+      try scene.write { _ = try scene.end(room.id, $0) }
       try equal(try found(), [room.id])
       var pieces = 1
       while try scene.write({ try $0.removeContent(of: room.id, limit: 3, endingFiles: scene.time) }) {
@@ -195,8 +187,9 @@ extension StoreConformance {
       try equal(pieces, 3)
       try scene.write { writer in
         for number in 0..<7 { try equal(try writer.value(of: room.id, node: "n", item: "\(number)"), nil) }
+        try equal(try writer.cleared(room.id, by: scene.juliet.id), .zero)
         try equal(try writer.member(scene.romeo.id, of: room.id)?.nick, "romeo")
-        try equal(try writer.history(of: room.id, after: .zero, before: .end, limit: 9, ascending: true).count, 2)
+        try equal(try writer.history(of: room.id, after: .zero, before: .end, limit: 9, ascending: true).count, 4)
         var freed = try scene.stored(room.id, writer)
         try equal(freed.settings, room.settings)
         freed.isAddressFree = true

@@ -201,11 +201,7 @@ extension StoreConformance {
       {
         try equal(try scene.read { try $0.membershipCount(of: scene.romeo.id, invitedBy: inviter) }, count)
       }
-      try scene.write { writer in
-        var room = try scene.stored(first.id, writer)
-        room.isDestroyed = true
-        try writer.update(room)
-      }
+      try scene.write { _ = try scene.end(first.id, $0) }
       try equal(try found().map(\.room), [second.name])
     },
     Case(name: "a user's rooms are listed newest first, in pages, with mark and last message") { scene in
@@ -251,21 +247,15 @@ extension StoreConformance {
       try equal(try rooms(views[2].room.shown).count, 0)
       // Rooms and private dialogs are two lists.
       try equal(try scene.read { try $0.dialogs(of: scene.romeo.id, before: .end, limit: 9).count }, 1)
-      try scene.write { writer in
-        var room = try scene.stored(views[0].room.id, writer)
-        room.isDestroyed = true
-        try writer.update(room)
-      }
+      try scene.write { _ = try scene.end(views[0].room.id, $0) }
       try equal(try rooms().map(\.room), [views[1].room, views[2].room])
     },
     Case(name: "a destroyed room has members no more, and what was said stays") { scene in
       let (room, said) = try scene.write { writer in
-        var room = try scene.room(of: [scene.romeo, scene.juliet], writer)
+        let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
         try scene.join(scene.nurse, try scene.room("other", of: [scene.romeo], writer).id, writer)
         let said = try scene.say("1", by: scene.romeo, in: room.id, writer)
-        room = try scene.stored(room.id, writer)
-        room.isDestroyed = true
-        try writer.update(room)
+        try scene.end(room.id, writer)
         // A change after the room's destruction makes nobody a member.
         try scene.join(scene.nurse, room.id, writer)
         return (try scene.stored(room.id, writer), said)
@@ -281,6 +271,64 @@ extension StoreConformance {
         try equal(try reader.memberships(of: scene.nurse.id).count, 1)
         try equal(try reader.entry(said.position, in: room.id), said)
       }
+    },
+    Case(name: "a room that is ending is in no list, and each member finds its end once") { scene in
+      let (room, end) = try scene.write { writer in
+        let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
+        let said = try scene.say("romeo", by: scene.juliet, in: room.id, writer)
+        try writer.setMentioned([scene.romeo.id], by: said.position, in: room.id)
+        let end = try scene.note(.destroyed(reason: nil, alternate: nil), by: scene.juliet, in: room.id, writer)
+        var ending = try scene.stored(room.id, writer)
+        ending.isDestroyed = true
+        ending.isEnding = true
+        try writer.update(ending)
+        try equal(try writer.room(room.id), ending)
+        return (ending, end.position)
+      }
+      try scene.reopen()
+      func found(_ party: Party) throws -> [Position] {
+        try scene.read { reader in
+          let rooms = try reader.memberships(of: party.id).map { (room: $0.room.dialog, since: $0.since) }
+          return try reader.feed(of: party.id, rooms: rooms, after: Position(end.number - 1), limit: 9, all: true)
+            .map(\.position)
+        }
+      }
+      func hasNothing(of party: Party) throws {
+        try scene.read { reader in
+          try equal(try reader.rooms(of: party.id, before: .end, limit: 9).count, 0)
+          try equal(try reader.dialogSummaries(of: party.id).map(\.dialog).filter { $0 == room.id }, [])
+          try equal(try reader.unread(of: party.id), 0)
+          try equal(try reader.mentions(of: party.id, in: nil), 0)
+        }
+      }
+      for party in [scene.romeo, scene.juliet] {
+        try hasNothing(of: party)
+        try equal(try found(party), [end])
+      }
+      try equal(try scene.read { try $0.temporaryRooms(after: DialogID(0), limit: 9).map(\.id) }, [room.id])
+      // Twice, as after a crash.
+      for _ in 0..<2 {
+        try scene.write { writer in
+          try writer.endMembers(
+            [scene.romeo.id], of: room.id, feeds: [FeedRow(user: scene.romeo.id, traits: .inbound)], at: end)
+        }
+      }
+      try equal(try scene.read { try $0.memberships(of: scene.romeo.id).count }, 0)
+      try equal(try scene.read { try $0.memberships(of: scene.juliet.id).count }, 1)
+      for party in [scene.romeo, scene.juliet] {
+        try hasNothing(of: party)
+        try equal(try found(party), [end])
+      }
+      try scene.write { writer in
+        try writer.endMembers(
+          [scene.juliet.id], of: room.id, feeds: [FeedRow(user: scene.juliet.id, traits: .inbound)], at: end)
+        var ended = room
+        ended.isEnding = false
+        try writer.update(ended)
+        try equal(try writer.room(room.id), ended)
+      }
+      try equal(try found(scene.juliet), [end])
+      try equal(try scene.read { try $0.mark(scene.juliet.id, in: room.id) }, nil)
     },
     Case(name: "erasing a user's personal data ends what they are in rooms") { scene in
       let room = try scene.write { writer in

@@ -22,6 +22,18 @@ extension Scene {
     return room
   }
 
+  /// Ends a room and the memberships in it, as the core does in pieces.
+  @discardableResult
+  func end(_ id: DialogID, freesAddress: Bool = false, _ writer: any StoreWriter) throws -> Room {
+    var room = try stored(id, writer)
+    let people = try writer.members(of: .server(id, .rules), after: nil, limit: 99).map(\.party.id)
+    try writer.endMembers(people, of: id, feeds: [], at: room.last)
+    room.isDestroyed = true
+    room.isAddressFree = freesAddress
+    try writer.update(room)
+    return room
+  }
+
   /// An entry of a room with its counters.
   @discardableResult
   func add(

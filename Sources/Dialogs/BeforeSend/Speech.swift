@@ -207,7 +207,7 @@ extension RoomIntent {
     case .pass(let room, let nick, let stanza, let isQuestion):
       stanza.speech(to: .room(room)) { .room(.pass(room, nick: nick, $0, isQuestion: isQuestion)) }
     case .create, .introduce, .enter, .show, .probe, .exit, .face, .marker, .members, .roles, .configure, .prepare,
-      .abandon, .topic, .invite, .decline, .askForVoice, .register, .destroy, .unbookmark, .endEmpty, .removeContent,
+      .abandon, .topic, .invite, .decline, .askForVoice, .register, .destroy, .endMembers, .endEmpty, .removeContent,
       .readNicks, .occupants, .place, .headcounts, .come, .vacate, .lose:
       nil
     }

@@ -354,7 +354,11 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
           lanes.add(.entry(entry, .feed), to: onlineSession.session)
         }
       }
-    case .room: echo(entry, into: &lanes)
+    case .room(let change):
+      // The occupants of a room that ends, of whom some may still be there, are told by their own presence alone (XEP-0045 10.9).
+      var isEnd = false
+      if case .destroyed = change.change { isEnd = true }
+      echo(entry, toOccupants: !isEnd, into: &lanes)
     case .invitation(let invitation):
       for onlineSession in hub.onlineSessions(of: entry.author.id) {
         switch onlineSession.door {
@@ -399,13 +403,15 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 
   // MARK: Rooms
 
-  /// Delivers one entry to all occupants and followers of a room.
-  private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
+  /// Delivers one entry to all followers of a room, and to all occupants.
+  private func echo(_ entry: Entry, toOccupants: Bool = true, into lanes: inout LaneBatch) {
     guard let audience = audiences.audience(of: entry.dialog) else {
       return registries.audienceSizes.forget(entry.dialog)
     }
     if let room = entry.room { registries.audienceSizes.note(audience.count, in: room) }
-    lanes.spread(entry.dialog, to: audience.occupants, of: audience.count) { _ in .entry(entry, .room) }
+    if toOccupants {
+      lanes.spread(entry.dialog, to: audience.occupants, of: audience.count) { _ in .entry(entry, .room) }
+    }
     lanes.spread(entry.dialog, to: audience.followers, of: audience.count) { recipient in
       .entry(entry, recipient.feed(isSemiAnonymous: entry.isSemiAnonymous))
     }

@@ -74,6 +74,8 @@ struct Judge {
   var owedPushes = OwedPushes()
   /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
   private var chargedRows = 0
+  /// The rows that this batch has changed to end rooms (`Limits.endedRowsAtOnce`).
+  var endedRows: Int64 = 0
   /// The bytes that posts have stored beside entries so far (`countBeside`).
   private var storedBeside: Int64 = 0
   /// The part of the present post that a further one does; `nil` if there is none.
@@ -189,6 +191,7 @@ struct Judge {
     self.transaction = transaction
     self.now = now
     judgingTime.batchBegins()
+    endedRows = 0
     time = max(time, now)
   }
 

@@ -158,30 +158,6 @@ extension Judge {
     try remove(item, from: &node, of: party, notifies: true)
   }
 
-  /// Removes the bookmarks of a destroyed room from its former members, `Limits.memberChangesAtOnce` of them in this post
-  /// and the others in later ones, and then what the room contained (`removeContent`). An owner of a temporary room has bookmarked
-  /// it with their own client, which makes it again: that bookmark stays.
-  mutating func unbookmarkAll(of room: Room, after: UserID?) throws {
-    let members = try writer.members(
-      of: .server(room.id, .rules).only([.watcher, .member, .admin, .owner]), after: after,
-      limit: Limits.memberChangesAtOnce)
-    for member in members where room.settings.isPersistent || member.affiliation < .owner {
-      try unbookmark(room, for: member.party)
-    }
-    if members.count == Limits.memberChangesAtOnce, let last = members.last {
-      later(.unbookmark(room.id, after: last.party.id))
-    } else if try !room.settings.isPersistent || writer.count(RoomKeyValue.self, .equal(.room, room.id), limit: 1) > 0 {
-      later(.removeContent(room.id))
-    }
-  }
-
-  mutating func unbookmark(_ post: Post, _ id: DialogID, after: UserID) throws {
-    if let room = try rooms.states[id]?.room ?? writer.room(id), room.isDestroyed {
-      try unbookmarkAll(of: room, after: after)
-    }
-    settle(post)
-  }
-
   // MARK: Bookmarks removed by users
 
   /// Leaves a public dialog whose bookmark the user has removed as an item, as they can join it again. Members of a

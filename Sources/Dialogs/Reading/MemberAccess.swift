@@ -16,6 +16,9 @@ public struct MemberAccess: Hashable, Sendable {
     MemberAccess(room, among: everybody)
   }
 
+  /// Returns the access of the rules to all rows of a room, also those of former members: a page looks at no more rows than it has.
+  static func rows(of room: DialogID) -> MemberAccess { MemberAccess(room, among: Set(Affiliation.allCases)) }
+
   /// Returns the access to those of them with one of `affiliations`.
   public func only(_ affiliations: Set<Affiliation>) -> MemberAccess {
     MemberAccess(room, among: among.intersection(affiliations))

@@ -147,12 +147,16 @@ public struct Room: Hashable, Sendable {
   /// Whether the address of the ended room may be another room's: after a temporary room at once, otherwise from when
   /// somebody makes a room there again (`Limits.tombstoneTime`).
   public var isAddressFree: Bool
+  /// Whether some of its people may still be members of the ended room (`RoomWriter.endMembers`). Nothing shows it to them any more,
+  /// and until this is over nobody makes a room at its address.
+  public var isEnding: Bool
 
   public init(
     name: RoomName, externalID: String?, creator: UserID? = nil, userExternalID: String? = nil, createdAt: Timestamp,
     settings: RoomSettings, topic: Topic? = nil,
     sequence: Int64 = 0, ordinal: Int64 = 0, last: Position = .zero, shown: Position = .zero,
-    memberCount: Int = 0, version: Position = .zero, isDestroyed: Bool = false, isAddressFree: Bool = false
+    memberCount: Int = 0, version: Position = .zero, isDestroyed: Bool = false, isAddressFree: Bool = false,
+    isEnding: Bool = false
   ) {
     self.name = name
     self.externalID = externalID
@@ -169,6 +173,7 @@ public struct Room: Hashable, Sendable {
     self.version = version
     self.isDestroyed = isDestroyed
     self.isAddressFree = isAddressFree
+    self.isEnding = isEnding
   }
 
   /// Notes that the entry at a position is the last one.

@@ -61,11 +61,12 @@ public enum RoomIntent: Sendable {
   /// Makes the author a member of an open room, or reserves a nick there (7.10). It ends the kick of a member.
   /// `bookmarks` adds a bookmark for a new member whose client would not, and keeps the room for them.
   case register(RoomReference, nick: String?, bookmarks: Bool = false)
-  /// Destroys the room. `password` is the alternate room's; the occupants are told it, and it is not stored.
+  /// Destroys the room. `password` is the alternate room's; the occupants are told it, and it is not stored. The answer comes when the
+  /// room is closed; who is many leaves in later posts.
   case destroy(RoomReference, reason: String?, alternate: BareJID?, password: String? = nil)
-  /// Continues to remove the bookmarks of a destroyed room from its former members, behind `after`: some in each post,
-  /// so that no room blocks the log. It does nothing to an existing room.
-  case unbookmark(DialogID, after: UserID)
+  /// Continues to remove the people of a destroyed room, members behind `after`: some in each post, so that no room blocks the log. It does
+  /// nothing to an existing room; the server's own.
+  case endMembers(DialogID, after: UserID?, password: String?)
   /// Ends the temporary rooms behind `after` that nobody is in; the server's own.
   case endEmpty(after: DialogID)
   /// Removes what an ended room contained; the server's own.

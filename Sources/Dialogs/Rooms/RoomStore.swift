@@ -10,7 +10,7 @@ public protocol RoomReader {
   func room(externalID: ExternalID, in realm: RealmID) throws -> Room?
   func roomName(_ id: DialogID) throws -> RoomName?
   /// Returns the temporary rooms behind `after`, by number: those that exist, and those that have ended and are not
-  /// removed yet (`RoomWriter.removeContent`); with them the persistent rooms that have ended and whose values are not removed yet.
+  /// removed yet (`RoomWriter.removeContent`); with them the persistent rooms that have ended, until their values are removed.
   func temporaryRooms(after: DialogID, limit: Int) throws -> [Room]
   func member(_ user: UserID, of room: MemberAccess) throws -> Member?
   /// Returns the member who has reserved this nick; `key` is from `Precis.nicknameKey`.
@@ -19,8 +19,9 @@ public protocol RoomReader {
   func members(of room: MemberAccess, after: UserID?, limit: Int) throws -> [Member]
   /// Returns everyone whose row has a greater `version`, removed ones as `none`, by version; several may share one.
   func memberChanges(of room: DialogID, for reason: ServerReason, after: Position, limit: Int) throws -> [Member]
-  /// Returns the rooms that are not destroyed in which the user is a member, with the position behind which they follow
-  /// each, and their affiliation, by room number.
+  /// Returns the rooms in which the user is a member, with the position behind which they follow each, and their affiliation, by
+  /// room number. A destroyed room is among them until the membership ends (`RoomWriter.endMembers`): the user's sessions find its
+  /// end there until it is in their feed.
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position, affiliation: Affiliation)]
   /// Returns those of these rooms whose list names another user, by room number, whatever the other one's affiliation.
   func memberships(of user: UserID, listing other: UserID) throws -> [DialogID]
@@ -57,14 +58,18 @@ public protocol RoomWriter {
   ) throws -> Room
   /// Updates sequence, ordinal and last, which each message changes.
   func updateCounters(of room: Room) throws
-  /// Updates everything else that is mutable.
+  /// Updates everything else that is mutable. A room that `isEnding` is in no list of dialogs and in no count.
   func update(_ room: Room) throws
+  /// Ends the membership of people in a destroyed room: removes their marks, and with them everything that is found by them:
+  /// memberships, lists, unread counts. Of a temporary room it removes their markers that nobody else may see, too. The entry at
+  /// `end`, which tells of the room's end, gets these rows of feeds; a row that exists stays.
+  func endMembers(_ users: [UserID], of room: DialogID, feeds: [FeedRow], at end: Position) throws
   /// Inserts or replaces a member. A new member gets a mark, with everything up to `ordinal` (the room's) read. With
   /// affiliation `none` the row remains as a tombstone for `memberChanges`, without nick; the mark is removed. Throws
   /// `StoreConflict` if another member has the nick.
   func put(_ member: Member, ordinal: Int64) throws
-  /// Removes up to `limit` values of a room that has ended, such as bans of addresses. Of a temporary one it then removes up to
-  /// `limit` entries, the oldest first, and with the last of them its people and everything else. Only the last entry stays, which
+  /// Removes up to `limit` values of a room that has ended, such as bans of addresses, and up to which position former members had
+  /// cleared it. Of a temporary one it then removes up to `limit` entries, the oldest first, and with the last of them its people and everything else. Only the last entry stays, which
   /// tells former members of the end, and private messages, which are in the archives of two users. Files that nothing else names
   /// end at `time`.
   ///

@@ -38,7 +38,8 @@ extension Judge {
       try register(post, room, nick: nick, bookmarks: bookmarks)
     case .destroy(let room, let reason, let alternate, let password):
       try destroy(post, room, reason: reason, alternate: alternate, password: password)
-    case .unbookmark(let room, let after): try unbookmark(post, room, after: after)
+    case .endMembers(let room, let after, let password):
+      try endMembers(post, of: room, after: after, password: password)
     case .endEmpty(let after): try endEmpty(post, after: after)
     case .removeContent(let room): try removeContent(post, of: room)
     case .readNicks: try readNicks(post)

@@ -121,7 +121,7 @@ extension Query {
     """
     SELECT m.displayed, m.position, d.id, d.kind, d.first, d.second
     FROM members m CROSS JOIN dialogs d ON d.id = m.dialog
-    WHERE m.user = ?1 AND m.displayed > 0 ORDER BY m.position DESC LIMIT ?2
+    WHERE m.user = ?1 AND m.displayed > 0 AND d.kind < \(Reader.endingKind) ORDER BY m.position DESC LIMIT ?2
     """)
 
   /// The flag of entries in this user's archive (for a room, in the room's).
@@ -135,7 +135,7 @@ extension Query {
     SELECT d.id, d.kind, d.first, d.second,
       \(unreadCount),
       \(kept), d.shown
-    FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
+    FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1 AND d.kind < \(Reader.endingKind)
     """)
   /// The newest entries first, whether each is shown, and whether it is kept and seen. A dialog's read ends at the first one that is.
   fileprivate static let lastEntries = Query(

@@ -25,7 +25,7 @@ extension Query {
         \(unreadCount) AS unread,
         m.displayed_ordinal, m.displayed, m.settings
       FROM members m CROSS JOIN dialogs d ON d.id = m.dialog
-      WHERE m.user = ?1 AND (d.kind > 0 OR d.sequence > 0) AND \(isListed("m", "d"))
+      WHERE m.user = ?1 AND (d.kind > 0 OR d.sequence > 0) AND d.kind < \(Reader.endingKind) AND \(isListed("m", "d"))
     ) s
     """)
 }

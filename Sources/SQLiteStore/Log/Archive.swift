@@ -235,7 +235,7 @@ extension Reader {
   /// Returns the part of a dialog that is in a user's archive; `nil` if they are no member.
   private func part(of user: UserID, in dialog: DialogID) throws -> Part? {
     try connection(.members, dialog).first { row in
-      if row.int(2) == Self.roomKind { return .whispers }
+      if Self.isRoom(kind: row.int(2)) { return .whispers }
       if row.int(0) == user.number { return .archived(.firstArchived) }
       if row.int(1) == user.number { return .archived(.secondArchived) }
       return nil

@@ -57,6 +57,10 @@ extension Reader {
 
   /// The value of `dialogs.kind` for a room, beside `Dialog.Kind`. Kinds below it have marks, and stand in lists.
   static let roomKind: Int64 = 2
+  /// The same for a destroyed room with members whose marks are not removed yet (`Room.isEnding`): the condition by which lists and
+  /// counts of all dialogs of a user leave it out takes no further look.
+  static let endingKind: Int64 = 4
+  static func isRoom(kind: Int64) -> Bool { kind == roomKind || kind == endingKind }
 
   private func dialog(_ row: Prepared) throws -> Dialog {
     guard let kind = Dialog.Kind(rawValue: UInt8(clamping: row.int(1))) else {
@@ -138,7 +142,7 @@ extension Reader {
   ) throws -> (all: Int64, own: Int64) {
     guard
       let members = try connection(.pair, dialog).first({
-        (first: $0.int(0), second: $0.int(1), isRoom: $0.int(2) == Self.roomKind)
+        (first: $0.int(0), second: $0.int(1), isRoom: Self.isRoom(kind: $0.int(2)))
       }),
       let counts = try connection(.counted, dialog, position)
         .first({ (all: $0.int(0), first: $0.int(1)) })
@@ -278,7 +282,7 @@ extension Query {
   fileprivate static let unread = Query(
     """
     SELECT coalesce(sum(\(unreadCount)), 0)
-    FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
+    FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1 AND d.kind < \(Reader.endingKind)
     """)
 
   private static let payload = Reader.payloadColumns

@@ -57,7 +57,7 @@ extension Writer {
     }
     let found = try connection(.expiringDialog, dialog).first {
       (
-        expired: Position($0.int(0)), isRoom: $0.int(1) == Self.roomKind, first: UserID($0.int(2)),
+        expired: Position($0.int(0)), isRoom: Self.isRoom(kind: $0.int(1)), first: UserID($0.int(2)),
         second: UserID($0.int(3)), own: $0.int(4)
       )
     }

@@ -72,7 +72,10 @@ extension FactCoding {
 extension Query {
   /// Takes a look at each dialog of the user, as for `unread`, and at its unread mentions.
   fileprivate static let unreadMentions = Query(
-    "SELECT coalesce(sum(\(mentionsShare(in: "m"))), 0) FROM members m WHERE m.user = ?1")
+    """
+    SELECT coalesce(sum(\(mentionsShare(in: "m"))), 0)
+    FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1 AND d.kind < \(Reader.endingKind)
+    """)
   fileprivate static let unreadMentionsIn = Query(
     """
     SELECT \(countMentions(in: "m", "\(Limits.mentionsCountedMax - 1)"))

@@ -2,15 +2,17 @@ import Basics
 import Dialogs
 
 /// The removal of what a room contained that has ended: of a persistent one its values. It takes as many transactions as there are
-/// pieces: `rooms.temporary`, which the end of a persistent room with values sets, stays set until the last of them, so that an
+/// pieces: `rooms.temporary`, which the end of a persistent room sets, stays set until the last of them, so that an
 /// interrupted removal is found again. Persistent rooms that earlier versions have destroyed keep their values: to find these,
 /// every room would have to be read, and their number does not grow.
 extension Writer {
   func removeContent(of room: DialogID, limit: Int, endingFiles time: Timestamp) throws -> Bool {
     guard let settings = try self.room(room)?.settings else { return false }
-    let values = try connection(.deleteValuesOfRoom, room, bound(limit))
-    try values.run()
-    if Int64(values.changes) == bound(limit) { return true }
+    for query in [Query.deleteValuesOfRoom, .deleteClearedOfRoom] {
+      let statement = try connection(query, room, bound(limit))
+      try statement.run()
+      if Int64(statement.changes) >= bound(limit) { return true }
+    }
     if settings.isPersistent {
       try connection(.endValues, room).run()
       return false
@@ -58,13 +60,6 @@ extension Writer {
     if let author { try releaseBlobs(of: position, by: author, ending: time) }
     try connection(.deleteChangesOfEntry, position).run()
   }
-
-  /// Removes the markers of members that nobody but they may see: these are found by the members' marks alone.
-  func removeMarkers(in room: DialogID) throws {
-    for position in try connection(.markersInRoom, room).all({ Position($0.int(0)) }) {
-      if try remove(position, in: room) { try connection(.deleteEntry, room, position).run() }
-    }
-  }
 }
 
 extension Query {
@@ -77,11 +72,6 @@ extension Query {
     """)
   fileprivate static let authorOfEntry = Query("SELECT author FROM payloads WHERE position = ?1")
   fileprivate static let deleteChangesOfEntry = Query("DELETE FROM changes WHERE target = ?1")
-  fileprivate static let markersInRoom = Query(
-    """
-    SELECT m.position FROM affiliations a CROSS JOIN members m ON m.user = a.user AND m.dialog = a.room
-    WHERE a.room = ?1 AND m.position > 0
-    """)
   fileprivate static let deleteStarsOfEntry = Query("DELETE FROM stars WHERE position = ?1")
   fileprivate static let deleteHiddenEntry = Query("DELETE FROM hidden WHERE position = ?1")
   fileprivate static let deletePinsInRoom = Query("DELETE FROM pins WHERE dialog = ?1")
@@ -102,6 +92,11 @@ extension Query {
     """)
   fileprivate static let deleteValuesOfRoom = Query(
     "DELETE FROM room_vault WHERE id IN (SELECT id FROM room_vault WHERE room = ?1 LIMIT ?2)")
+  fileprivate static let deleteClearedOfRoom = Query(
+    """
+    DELETE FROM cleared_rooms WHERE dialog = ?1
+      AND user IN (SELECT user FROM cleared_rooms WHERE dialog = ?1 LIMIT ?2)
+    """)
   fileprivate static let endValues = Query("UPDATE rooms SET temporary = 0 WHERE dialog = ?1")
   fileprivate static let peopleOfRoom = Query("SELECT user FROM affiliations WHERE room = ?1 LIMIT ?2")
   fileprivate static let deleteDraftInRoom = Query("DELETE FROM drafts WHERE dialog = ?1 AND user = ?2")

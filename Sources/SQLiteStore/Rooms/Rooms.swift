@@ -52,7 +52,7 @@ extension Reader {
       topic: topic, sequence: row.int(7), ordinal: row.int(8), last: Position(row.int(9)),
       shown: Position(row.int(15)), memberCount: Int(row.int(10)), version: Position(row.int(11)),
       isDestroyed: row.int(12) != 0,
-      isAddressFree: row.int(12) == Self.released)
+      isAddressFree: row.int(12) == Self.released, isEnding: row.int(16) == Self.endingKind)
   }
 
   // MARK: Members
@@ -118,8 +118,8 @@ extension Reader {
     // The list first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf, user, before, bound(limit)).all {
       (
-        room: try room($0), member: try member($0, from: 16), mark: mark($0, from: 26, user),
-        settings: try Self.settings($0, 35)
+        room: try room($0), member: try member($0, from: 17), mark: mark($0, from: 27, user),
+        settings: try Self.settings($0, 36)
       )
     }
     return try found.map { room, member, mark, settings in
@@ -274,8 +274,6 @@ extension Writer {
     try connection(.updateDialog, room.id, room.sequence, room.ordinal, room.last, room.shown).run()
   }
 
-  /// Updates a room. When it is destroyed the marks of its members are deleted, and with them everything that is found
-  /// by them: memberships, lists, unread counts.
   func update(_ room: Room) throws {
     try connection(
       .updateRoom, room.id, FactCoding.encode(settings: room.settings), room.settings.name?.lowercased(),
@@ -285,10 +283,22 @@ extension Writer {
       room.isAddressFree ? Self.released : room.isDestroyed ? 1 : 0
     ).bind(room.settings.lifetime == .temporary, room.settings.retentionDays.map { Int64($0) }).run()
     if room.isDestroyed {
-      if room.settings.lifetime == .temporary { try removeMarkers(in: room.id) }
-      try connection(.deleteMarksOfRoom, room.id).run()
-      try connection(.forgetClearedOfRoom, room.id).run()
+      try connection(.setKind, room.id, room.isEnding ? Self.endingKind : Self.roomKind).run()
     }
+  }
+
+  func endMembers(_ users: [UserID], of room: DialogID, feeds: [FeedRow], at end: Position) throws {
+    let isTemporary = try self.room(room)?.settings.lifetime == .temporary
+    for user in users {
+      // Only the mark leads to it.
+      if isTemporary, let marker = try connection(.markerInRoom, user, room).first({ Position($0.int(0)) }),
+        try remove(marker, in: room)
+      {
+        try connection(.deleteEntry, room, marker).run()
+      }
+      try connection(.deleteRoomMark, user, room).run()
+    }
+    for row in feeds { try connection(.putFeed, row.user, end, row.traits.rawValue).run() }
   }
 
   /// Stores a member. Throws `StoreConflict` if another member has the nick.
@@ -318,7 +328,7 @@ extension Writer {
 extension Query {
   private static let columns = """
     d.id, r.external_id, d.created, r.settings, r.topic, r.topic_nick, r.topic_time, d.sequence, d.ordinal, d.last,
-    r.member_count, r.version, r.destroyed, r.creator, r.user_external_id, d.shown
+    r.member_count, r.version, r.destroyed, r.creator, r.user_external_id, d.shown, d.kind
     """
   private static let memberColumns =
     "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version, a.reason, a.kicked, a.nick_registered"
@@ -381,13 +391,13 @@ extension Query {
       destroyed, temporary, retention_days, creator, user_external_id)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, ?8, ?9, ?10, ?11)
     """)
-  /// `temporary` of a room that has ended is changed by the removal of its content alone (`removeContent`).
+  /// `temporary` of a room that has ended is changed by the removal of its content alone (`removeContent`), by which it is found until
+  /// then.
   fileprivate static let updateRoom = Query(
     """
     UPDATE rooms SET settings = ?2, folded_name = ?3, listed = ?4, topic = ?5, topic_nick = ?6, topic_time = ?7,
       member_count = ?8, version = ?9, destroyed = ?10, retention_days = ?12,
-      temporary = CASE WHEN destroyed > 0 THEN temporary WHEN ?10 = 0 THEN ?11
-        ELSE ?11 OR EXISTS (SELECT 1 FROM room_vault WHERE room = ?1) END
+      temporary = CASE WHEN destroyed > 0 THEN temporary WHEN ?10 = 0 THEN ?11 ELSE 1 END
     WHERE dialog = ?1
     """)
 
@@ -460,17 +470,16 @@ extension Query {
       coalesce((SELECT c.position FROM cleared_rooms c WHERE c.user = ?1 AND c.dialog = ?2), 0)
     FROM rooms WHERE dialog = ?2 AND destroyed = 0
     """)
-  fileprivate static let forgetClearedOfRoom = Query("DELETE FROM cleared_rooms WHERE dialog = ?1")
+  fileprivate static let setKind = Query("UPDATE dialogs SET kind = ?2 WHERE id = ?1 AND kind <> ?2")
+  fileprivate static let markerInRoom = Query(
+    "SELECT position FROM members WHERE user = ?1 AND dialog = ?2 AND position > 0")
+  fileprivate static let putFeed = Query("INSERT OR IGNORE INTO feed (user, position, traits) VALUES (?1, ?2, ?3)")
   fileprivate static let keepCleared = Query(
     """
     INSERT OR REPLACE INTO cleared_rooms (user, dialog, position)
     SELECT user, dialog, cleared FROM members WHERE user = ?1 AND dialog = ?2 AND cleared > 0
     """)
   fileprivate static let deleteRoomMark = Query("DELETE FROM members WHERE user = ?1 AND dialog = ?2")
-  fileprivate static let deleteMarksOfRoom = Query(
-    """
-    DELETE FROM members WHERE dialog = ?1 AND user IN (SELECT user FROM affiliations WHERE room = ?1)
-    """)
 
   fileprivate static let feedRows = Query(
     "SELECT position, traits & ?3 FROM feed WHERE user = ?1 AND position >= ?2 ORDER BY position")
