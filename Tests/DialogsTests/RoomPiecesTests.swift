@@ -210,6 +210,49 @@ import Testing
     #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
   }
 
+  /// The room is closed to those who must leave, and what its owner says next is heard by none of them.
+  @Test func aRoomThatBecomesMembersOnlyIsLeftInPieces() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
+    let seats = try await stage.seats(room, romeo, juliet)
+    var others: [RecordingSession] = []
+    for party in try await stage.crowd(2 * Limits.expelledAtOnce + 10) {
+      others.append(try await stage.seats(room, party)[0])
+    }
+    for session in others + seats { _ = session.taken() }
+    let before = stage.store.commits
+    var token: UInt64 = 0
+    let all = others
+    try await stage.together(romeo) {
+      token = stage.submit(.configure(.address(room.address), .change { $0.isMembersOnly = true }), by: seats[0])
+      stage.submit(.say(.address(room.address), stage.draft("among us")), by: seats[0])
+    }
+    #expect(stage.store.commits - before >= 4)
+    let receipt = try #require(seats[0].outcome(of: token)).get()
+    #expect(receipt.room?.settings.isMembersOnly == true && receipt.entry != nil && !receipt.isRepeat)
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
+    for session in all {
+      let heard = session.effects()
+      #expect(heard.contains(.occupant(session.party.name, .none, codes: [322], .roomOwn)))
+      #expect(!heard.contains(.said("among us", .room)))
+    }
+    #expect(seats[1].effects().contains(.said("among us", .room)))
+  }
+
+  @Test func thePeopleOfABannedDomainLeaveInPieces() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let room = try await stage.room(by: romeo, .open)
+    for party in try await stage.crowd(Limits.expelledAtOnce + 10) { _ = try await stage.seats(room, party) }
+    let ban = MemberDraft(address: try BareJID("localhost"), affiliation: .outcast, bansAddress: true)
+    let before = stage.store.commits
+    let receipt = try await stage.act(.members(.dialog(room.dialog), [ban]), by: romeo)
+    #expect(stage.store.commits - before == 2)
+    #expect(!receipt.isRepeat)
+    #expect(try await stage.occupancy(room, for: romeo).occupants.count == 0)
+  }
+
   @Test func bansOfAddressesHaveTheSameBound() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")

@@ -17,7 +17,8 @@ import Testing
       true
     // Of a room that is not there yet; of a session; answered the same whatever there is; for the server, which names
     // listed rooms only.
-    case .create, .come, .vacate, .endMembers, .endEmpty, .removeContent, .readNicks, .headcounts: false
+    case .create, .come, .vacate, .expelOutsiders, .endMembers, .endEmpty, .removeContent, .readNicks, .headcounts:
+      false
     }
   }
 

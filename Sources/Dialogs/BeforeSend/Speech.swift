@@ -207,8 +207,8 @@ extension RoomIntent {
     case .pass(let room, let nick, let stanza, let isQuestion):
       stanza.speech(to: .room(room)) { .room(.pass(room, nick: nick, $0, isQuestion: isQuestion)) }
     case .create, .introduce, .enter, .show, .probe, .exit, .face, .marker, .members, .roles, .configure, .prepare,
-      .abandon, .topic, .invite, .decline, .askForVoice, .register, .destroy, .endMembers, .endEmpty, .removeContent,
-      .readNicks, .occupants, .place, .headcounts, .come, .vacate, .lose:
+      .abandon, .topic, .invite, .decline, .askForVoice, .register, .destroy, .expelOutsiders, .endMembers, .endEmpty,
+      .removeContent, .readNicks, .occupants, .place, .headcounts, .come, .vacate, .lose:
       nil
     }
   }

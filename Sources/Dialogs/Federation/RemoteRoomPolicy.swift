@@ -37,15 +37,6 @@ extension Judge {
   func checkStays(_ owner: Party, _ settings: RoomSettings, was: RoomSettings) throws(Problem) {
     if isElsewhere(owner), was.acceptsRemote, !settings.acceptsRemote { throw Problem.roomOwnerElsewhere }
   }
-
-  /// Puts the users elsewhere out of a room that does not accept them any more (XEP-0045 8.2).
-  mutating func expelRemote(from room: Room) {
-    guard let occupants = rooms.occupants(of: room.id) else { return }
-    for (key, occupant) in occupants.byKey where isElsewhere(occupant.party) {
-      expel(
-        key, from: room, affiliation: occupant.affiliation, codes: [307], reason: Problem.roomNotFederated.text)
-    }
-  }
 }
 
 extension Problem {

@@ -166,6 +166,9 @@ extension Intent {
     case .room(.come): Limits.roomsAtOnce
     // What its author has posted behind a request that is done in pieces comes behind all of them: it takes the whole share.
     case .room(let intent) where intent.peopleChanged > Limits.memberChangesAtOnce: Limits.batchPostsMax
+    // The same holds for what may close the room to many of its occupants.
+    case .room(.configure), .room(.expelOutsiders): Limits.batchPostsMax
+    case .room(.members(_, let drafts)) where drafts.contains(where: \.bansAddress): Limits.batchPostsMax
     case .node(.bookmarks(let draft), at: _) where draft.bookmarks.count > draft.comparedAtOnce: Limits.batchPostsMax
     // A change of a person is an entry, and a new member gets two more: a bookmark and an invitation.
     case .room(let intent): max(1, 3 * intent.peopleChanged)

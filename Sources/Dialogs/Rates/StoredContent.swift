@@ -83,8 +83,8 @@ extension RoomIntent {
     case .configure, .members, .roles, .destroy, .enter, .decline: .needed
     // A member has one mark, which contains nothing of the stanza.
     case .introduce, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .prepare, .abandon,
-      .askForVoice, .endMembers, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate, .lose,
-      .readNicks, .come:
+      .askForVoice, .expelOutsiders, .endMembers, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate,
+      .lose, .readNicks, .come:
       .uncounted
     }
   }

@@ -61,7 +61,7 @@ extension Judge {
     return user.state == .deleted
   }
 
-  /// Stores changed bans, and puts out whom they concern (9.1).
+  /// Stores changed bans, and puts out some of those whom they concern (9.1).
   mutating func apply(
     _ added: [AddressBan], lifted: [BareJID], by post: Post, in state: RoomCache.State
   ) throws {
@@ -71,21 +71,7 @@ extension Judge {
       rooms.note(ban: address.description, stands: false, in: state)
       rooms.edited(state)
     }
-    // Every occupant has a user, and a single address that is banned here belongs to none, so it concerns no occupant. For a domain
-    // all occupants are looked at, a millisecond for 10,000 and however many domains. An index would cost at each entrance, and such a
-    // ban is rare.
-    let domains = Dictionary(
-      added.filter { $0.address.local == nil }.map { ($0.address.domain, $0) }, uniquingKeysWith: { first, _ in first })
-    if domains.isEmpty { return }
-    let actor = rooms.occupants(of: state.room.id)?.occupant(of: post.author.id)?.nick
-    var banned: [(key: String, ban: AddressBan)] = []
-    for (key, occupant) in rooms.occupants(of: state.room.id)?.byKey ?? [:] where occupant.affiliation == .none {
-      if let ban = domains[occupant.party.address.domain] { banned.append((key, ban)) }
-    }
-    // They are put out behind the loop, as a change during it would copy all occupants.
-    for (key, ban) in banned {
-      expel(key, from: state.room, affiliation: .outcast, codes: [301], actor: actor, reason: ban.reason)
-    }
+    if added.contains(where: { $0.address.local == nil }) { try expelOutsiders(from: state, by: post.author.id) }
   }
 
   /// Returns whether a user without an affiliation is banned by their address or its domain.

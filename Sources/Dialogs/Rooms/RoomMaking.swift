@@ -208,13 +208,19 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.entry = post.begun?.entry
     receipt.room = state.room
-    guard settings != was else {
+    if settings != was {
+      if settings.slowModeSeconds == 0 { rooms.hurry(state.room.id) }
+      receipt.entry = try set(settings, in: state, by: post)
+      if !settings.isPersistent { rooms.noteLeft(state.room.id) }
+    } else {
       receipt.isRepeat = draft.members.isEmpty
-      return settle(post, receipt)
     }
-    if settings.slowModeSeconds == 0 { rooms.hurry(state.room.id) }
-    receipt.entry = try set(settings, in: state, by: post)
-    if !settings.isPersistent { rooms.noteLeft(state.room.id) }
+    // Also if nothing changes: the further posts of an earlier request may be lost.
+    if try hasOutsiders(state) {
+      return leave(
+        Post.Begun(
+          left: .room(.expelOutsiders(state.room.id)), entry: receipt.entry, hasChanged: !receipt.isRepeat))
+    }
     receipt.position = head
     receipt.room = state.room
     settle(post, receipt)
@@ -242,7 +248,7 @@ extension Judge {
     // The log is permanent and read by all: it contains no password.
     let entry = try note(.settings(settings.withoutPassword, was: was.withoutPassword), by: post.author, in: state)
     tell(.entry(entry, author: session(of: post)))
-    try settingsChanged(from: was, in: state)
+    try settingsChanged(from: was, in: state, by: post.author.id)
     return entry
   }
 
@@ -310,19 +316,14 @@ extension Judge {
     }
   }
 
-  /// Sends the occupants the status codes of changed settings, and expels those who may no longer be present (10.2.1).
+  /// Sends the occupants the status codes of changed settings, and expels some of those who may no longer be present (10.2.1).
   private mutating func settingsChanged(
-    from was: RoomSettings, in state: RoomCache.State
+    from was: RoomSettings, in state: RoomCache.State, by author: UserID
   ) throws {
     let now = state.room.settings
     var codes: [UInt16] = [104]
     if now.showsAddresses != was.showsAddresses { codes.append(now.showsAddresses ? 172 : 173) }
-    if now.isMembersOnly, !was.isMembersOnly, let occupants = rooms.occupants(of: state.room.id) {
-      for (key, occupant) in occupants.byKey where !occupant.affiliation.isMember {
-        expel(key, from: state.room, affiliation: occupant.affiliation, codes: [322])
-      }
-    }
-    if !now.acceptsRemote, was.acceptsRemote { expelRemote(from: state.room) }
+    try expelOutsiders(from: state, by: author)
     tell(
       .notice(
         RoomNotice(room: state.room.name, kind: .settings(codes: codes)), showsAddresses: false,
@@ -379,7 +380,7 @@ extension Judge {
       try apply(wish.draft, to: wish.party, was: was, by: post, in: state)
     }
     // 10.2.1: the other sessions of the owner know nothing of the form, and clients ask anew for what the room is.
-    if settings != .instant { try settingsChanged(from: .instant, in: state) }
+    if settings != .instant { try settingsChanged(from: .instant, in: state, by: post.author.id) }
     return (state, created, members.dropFirst(Limits.memberChangesAtOnce).map(\.draft))
   }
 

@@ -27,6 +27,10 @@ extension Judge {
         Post.Begun(
           left: .room(.members(reference, rest)), entry: last, hasChanged: hasChanged, isSpread: last != nil))
     }
+    if !bans.isEmpty || post.begun != nil, try hasOutsiders(state) {
+      return leave(
+        Post.Begun(left: .room(.expelOutsiders(state.room.id)), entry: last, hasChanged: hasChanged))
+    }
     var receipt = Receipt(position: head)
     receipt.entry = last
     receipt.room = state.room

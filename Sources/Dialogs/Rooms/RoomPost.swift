@@ -44,8 +44,12 @@ public enum RoomIntent: Sendable {
   /// Changes roles of occupants: kick, voice, moderator (8.2 to 8.5, 9.6, 9.7), in pieces as `members`. An occupant who leaves between two
   /// pieces is left out.
   case roles(RoomReference, [RoleDraft])
-  /// Changes the settings and avatar (10.2); creates a room that is being set up.
+  /// Changes the settings and avatar (10.2); creates a room that is being set up. Occupants whom it does not admit any more leave in
+  /// pieces (`expelOutsiders`), and the answer comes after the last.
   case configure(RoomReference, SettingsDraft)
+  /// Continues to remove occupants whom new settings or bans do not admit, in the name of who has set them: a part of `configure` and
+  /// `members`.
+  case expelOutsiders(DialogID)
   /// Tells that the creator of a room that is being set up configures it: nobody else enters until that has ended
   /// (10.1.3). It does nothing to an existing room.
   case prepare(RoomReference)

@@ -69,9 +69,9 @@ public protocol RoomWriter {
   /// `StoreConflict` if another member has the nick.
   func put(_ member: Member, ordinal: Int64) throws
   /// Removes up to `limit` values of a room that has ended, such as bans of addresses, and up to which position former members had
-  /// cleared it. Of a temporary one it then removes up to `limit` entries, the oldest first, and with the last of them its people and everything else. Only the last entry stays, which
-  /// tells former members of the end, and private messages, which are in the archives of two users. Files that nothing else names
-  /// end at `time`.
+  /// cleared it. Of a temporary one it then removes up to `limit` entries, the oldest first, and with the last of them its people and
+  /// everything else. Only the last entry stays, which tells former members of the end, and private messages, which are in the
+  /// archives of two users. Files that nothing else names end at `time`.
   ///
   /// - Returns: whether there is more to remove.
   func removeContent(of room: DialogID, limit: Int, endingFiles time: Timestamp) throws -> Bool

@@ -38,6 +38,7 @@ extension Judge {
       try register(post, room, nick: nick, bookmarks: bookmarks)
     case .destroy(let room, let reason, let alternate, let password):
       try destroy(post, room, reason: reason, alternate: alternate, password: password)
+    case .expelOutsiders(let room): try expelOutsiders(post, from: room)
     case .endMembers(let room, let after, let password):
       try endMembers(post, of: room, after: after, password: password)
     case .endEmpty(let after): try endEmpty(post, after: after)
