@@ -365,6 +365,13 @@ public enum Limits {
   /// Bytes of all presences that the sessions of one user show in rooms, which stay in memory as long as the sessions are there: those of
   /// five sessions in a thousand rooms. Beyond it a presence with more than `roomPresenceBytes` is refused with `presences-too-long`.
   public static let roomPresencesBytesMax = 4 << 20
+  /// Bytes of the presences that all users show in rooms, which `roomPresencesBytesMax` does not bound: those of 200,000 occupants; a
+  /// server has a share of its memory if that is less. At the bound what the user with the most says in rooms is forgotten: those who
+  /// enter later see the user without status and capabilities, until the user's client sends its presence again.
+  public static let presencesInRoomsBytesMax = 128 << 20
+  /// Bytes that are forgotten at once, of the presences in some hundred rooms: two milliseconds of the committer, and a look at all users
+  /// who are in rooms for each step. It is a sixteenth of a smaller bound.
+  static let presencesInRoomsStep = 256 << 10
   /// Entrances of one user, and changes of nick, in one large room (`fanOutMin`): everybody there gets them. Entrances with
   /// the list of as many members (XEP-0463) count in a room of any size. All sessions of a user enter twice at once, and a
   /// client that loses its connection enters again some seconds later. The next is refused with `entrances-too-fast`.

@@ -37,7 +37,8 @@ package struct Core: Sendable {
     try open(
       settings, folder, createsKeys: createsKeys, signIn: .none, beforeSend: nil, memory: SessionMemory(),
       inboxBytesMax: Limits.inboxBytesMax, cacheBytesMax: Limits.cacheBytesMax,
-      remotePresencesBytesMax: Limits.remotePresencesBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax,
+      remotePresencesBytesMax: Limits.remotePresencesBytesMax,
+      presencesInRoomsBytesMax: Limits.presencesInRoomsBytesMax, beforeSendBytesMax: Limits.beforeSendBytesMax,
       uploadsMax: Limits.uploadsMax, clock: SystemClock(), metrics: Metrics(), traces: nil, logger: logger)
   }
 
@@ -50,13 +51,15 @@ package struct Core: Sendable {
   ///   - inboxBytesMax: The bytes of the posts that wait to be committed.
   ///   - cacheBytesMax: The bytes of what the committer remembers of the store.
   ///   - remotePresencesBytesMax: The bytes of the presences of contacts elsewhere.
+  ///   - presencesInRoomsBytesMax: The bytes of the presences that all users show in rooms.
   ///   - beforeSendBytesMax: The bytes of the posts that wait for the hook.
   ///   - uploadsMax: The uploads at a time.
   ///   - traces: The spans of requests and stanzas; nil if the server makes none.
   static func open(
     _ settings: Settings, _ folder: DataFolder, createsKeys: Bool, signIn: SignInPolicy, beforeSend: BeforeSendClient?,
     memory: SessionMemory, inboxBytesMax: Int, cacheBytesMax: Int, remotePresencesBytesMax: Int,
-    beforeSendBytesMax: Int, uploadsMax: Int, clock: any Clock, metrics: Metrics, traces: Traces?, logger: Logger
+    presencesInRoomsBytesMax: Int, beforeSendBytesMax: Int, uploadsMax: Int, clock: any Clock, metrics: Metrics,
+    traces: Traces?, logger: Logger
   ) throws(StartupError) -> Core {
     do {
       let missingKeys = KeyFiles.missing(in: folder.path)
@@ -97,6 +100,7 @@ package struct Core: Sendable {
       options.inboxBytesMax = inboxBytesMax
       options.cacheBytesMax = cacheBytesMax
       options.remotePresencesBytesMax = remotePresencesBytesMax
+      options.presencesInRoomsBytesMax = presencesInRoomsBytesMax
       options.uploadsMax = uploadsMax
       options.blobs = blobs
       options.threads = settings.threads

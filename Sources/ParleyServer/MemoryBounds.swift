@@ -34,6 +34,8 @@ struct MemoryBounds: Hashable, Sendable {
   var caches: Int { min(memory / ServerLimits.cacheShare, Limits.cacheBytesMax) }
   /// The presences of contacts elsewhere.
   var remotePresences: Int { min(memory / ServerLimits.remotePresenceShare, Limits.remotePresencesBytesMax) }
+  /// The presences that all users show in rooms.
+  var presencesInRooms: Int { min(memory / ServerLimits.presencesInRoomsShare, Limits.presencesInRoomsBytesMax) }
   /// The posts that wait for the before-send hook.
   var beforeSend: Int { min(memory / ServerLimits.beforeSendShare, Limits.beforeSendBytesMax) }
 
@@ -60,6 +62,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("posts that wait for `before_send`", beforeSend),
       ("what writing remembers of the database", caches),
       ("presences of contacts elsewhere", remotePresences),
+      ("presences in rooms", presencesInRooms),
       ("uploads", uploads * ServerLimits.uploadBytes),
       ("downloads", downloads * Downloads.memoryBytes),
       ("requests to components and push services", XMPPListener.questionBytesMost),

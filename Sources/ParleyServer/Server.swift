@@ -68,6 +68,7 @@ public enum Server {
       signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger), beforeSend: beforeSend,
       memory: memory.sessions, inboxBytesMax: memoryBounds.inbox, cacheBytesMax: memoryBounds.caches,
       remotePresencesBytesMax: memoryBounds.remotePresences,
+      presencesInRoomsBytesMax: memoryBounds.presencesInRooms,
       beforeSendBytesMax: memoryBounds.beforeSend, uploadsMax: memoryBounds.uploads, clock: clock, metrics: metrics,
       traces: exporter.map { Traces($0.tracer) }, logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }

@@ -104,6 +104,9 @@ enum ServerLimits {
   /// The share of the memory of the presences of contacts elsewhere: 16 MiB with 1 GiB are some 20,000. At the bound the oldest of the
   /// owner of domains with the most is forgotten, and asked for again.
   static let remotePresenceShare = 64
+  /// The share of the memory of the presences that all users show in rooms: 8 MiB with 1 GiB are those of some 12,000 occupants. At the
+  /// bound what the user with the most says there is forgotten, and nobody is refused, so that a small share is enough.
+  static let presencesInRoomsShare = 128
   /// The share of the memory of the posts that wait for the before-send hook, of which one author has an eighth of what is free: small,
   /// as a person sends one message at a time, and a backend answers within some milliseconds. At the bound it is as with the inbox.
   static let beforeSendShare = 128

@@ -23,7 +23,7 @@ package final class Stage: Sendable {
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, beforeSend: BeforeSendOptions? = nil,
     creators: PubsubServices.Creators = .users, traces: Traces? = nil, sending: SendingPolicy = SendingPolicy(),
     registration: RegistrationPolicy = RegistrationPolicy(), memory: SessionMemory = SessionMemory(),
-    cacheBytesMax: Int = Limits.cacheBytesMax,
+    cacheBytesMax: Int = Limits.cacheBytesMax, presencesInRoomsBytesMax: Int = Limits.presencesInRoomsBytesMax,
     judging: JudgingClocks = JudgingClocks(wall: { .zero }, thread: { .zero })
   ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
@@ -44,6 +44,7 @@ package final class Stage: Sendable {
     options.sending = sending
     options.memory = memory
     options.cacheBytesMax = cacheBytesMax
+    options.presencesInRoomsBytesMax = presencesInRoomsBytesMax
     options.judgingClocks = judging
     let parley = try Parley(
       store: store, clock: clock, options: options,

@@ -356,4 +356,53 @@ import Testing
     try await stage.act(.exit(.address(verona.address), nil), by: session)
     try await stage.act(.show(.address(mantua.address), presence(half)), by: session)
   }
+
+  /// All users' presences in rooms have a bound: at it, what the user with the most says is forgotten, and what others say stays.
+  @Test func theUserWithTheLongestPresencesIsShownWithoutThem() async throws {
+    let bound = 64 << 10
+    let stage = try Stage(presencesInRoomsBytesMax: bound)
+    let (romeo, juliet, paris) = try await cast(stage)
+    var rooms: [RoomName] = []
+    for number in 0..<3 { rooms.append(try await stage.room("room\(number)", by: romeo, .open)) }
+    func enter(_ room: RoomName, _ session: RecordingSession, _ bytes: Int) async throws -> EnteredRoom? {
+      let presence = Presence(
+        from: session.party, resource: "r", availability: .away,
+        extras: [UInt8](repeating: 32, count: bytes), time: stage.clock.now)
+      let entering = Entering(
+        session: session, nick: session.party.name, password: nil, presence: presence, isJoin: true)
+      return try await stage.act(.enter(.address(room.address), entering), by: session).value as? EnteredRoom
+    }
+    func shown(_ nick: String, in room: RoomName, to session: RecordingSession) async throws -> Presence? {
+      let probed = try await stage.act(.probe(.address(room.address), nick: nick), by: session).value
+      return (probed as? ProbedOccupants)?.presences.first?.presence
+    }
+    let (most, few, last) = (RecordingSession(romeo), RecordingSession(juliet), RecordingSession(paris))
+    for room in rooms.dropLast() { _ = try await enter(room, most, bound / 3) }
+    _ = try await enter(rooms[0], few, bound / 8)
+    #expect(try await shown("romeo", in: rooms[0], to: few)?.extras?.count == bound / 3)
+    // A batch that fails has forgotten nothing.
+    let third = Presence(
+      from: paris, resource: "r", availability: .online, extras: [UInt8](repeating: 32, count: bound / 3),
+      time: stage.clock.now)
+    let entering = Entering(session: last, nick: "paris", password: nil, presence: third, isJoin: true)
+    try await stage.failing(.enter(.address(rooms[0].address), entering), by: last)
+    for room in rooms.dropLast() {
+      #expect(try await shown("romeo", in: room, to: most)?.extras?.count == bound / 3)
+    }
+    // It is within the bound with one presence of romeo's fewer; the others keep what they say.
+    _ = try await enter(rooms[0], last, bound / 3)
+    var left: [Int] = []
+    for room in rooms.dropLast() {
+      let presence = try #require(try await shown("romeo", in: room, to: most))
+      #expect(presence.availability == .away)
+      left.append(presence.extras?.count ?? 0)
+    }
+    #expect(left.sorted() == [0, bound / 3])
+    #expect(try await shown("juliet", in: rooms[0], to: few)?.extras?.count == bound / 8)
+    #expect(try await shown("paris", in: rooms[0], to: few)?.extras?.count == bound / 3)
+    // What is shown again counts again.
+    try await stage.act(.exit(.address(rooms[0].address), nil), by: last)
+    _ = try await enter(rooms[2], most, bound / 8)
+    #expect(try await shown("romeo", in: rooms[2], to: most)?.extras?.count == bound / 8)
+  }
 }

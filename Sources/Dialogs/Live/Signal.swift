@@ -97,6 +97,13 @@ public final class Presence: Sendable {
       avatarHash: avatarHash, time: time)
   }
 
+  /// Returns the presence without anything that its sender has written.
+  func bare() -> Presence {
+    Presence(
+      from: from, resource: resource, availability: availability, priority: priority, toResource: toResource,
+      avatarHash: avatarHash, time: time)
+  }
+
   /// Returns whether both show the same.
   func isLike(_ other: Presence) -> Bool {
     (availability, status, priority, language)

@@ -43,6 +43,8 @@ struct Judge {
 
   /// The bytes of all that is remembered of the store.
   let cacheBytesMax: Int
+  /// The bytes of all presences in rooms.
+  let presencesInRoomsBytesMax: Int
   var users = ByteCache<SeenAddress, CachedUser?> { seen, user in
     seen.address.description.heldBytes + (user?.party.heldBytes ?? 0)
   }
@@ -167,6 +169,7 @@ struct Judge {
     judgingTime = JudgingTime(options.judgingClocks)
     blobs = options.blobs
     cacheBytesMax = options.cacheBytesMax
+    presencesInRoomsBytesMax = options.presencesInRoomsBytesMax
     self.realms = realms
     self.hub = hub
     self.head = head

@@ -33,6 +33,8 @@ extension Parley {
     public var cacheBytesMax = Limits.cacheBytesMax
     /// The bytes of the presences of contacts elsewhere.
     public var remotePresencesBytesMax = Limits.remotePresencesBytesMax
+    /// The bytes of the presences that all users show in rooms.
+    public var presencesInRoomsBytesMax = Limits.presencesInRoomsBytesMax
     /// The uploads at a time, of which there are never more than `Limits.uploadsMax`.
     public var uploadsMax = Limits.uploadsMax
     /// The policy and store of files; `nil` if this server takes none.

@@ -161,6 +161,15 @@ struct Occupants: Equatable {
     return occupant
   }
 
+  /// Replaces the presences of a user's sessions by bare ones.
+  mutating func forgetPresences(of user: UserID) {
+    guard let key = keysByUser[user], var occupant = byKey[key] else { return }
+    for index in occupant.sessions.indices where occupant.sessions[index].presence.byteCount > 0 {
+      occupant.sessions[index].presence = occupant.sessions[index].presence.bare()
+    }
+    put(occupant, at: key)
+  }
+
   /// Removes a session. Returns the occupant before, and after if other sessions are left; `nil` if the session is not
   /// in the room.
   mutating func exit(_ session: SessionID) -> (before: Occupant, after: Occupant?)? {

@@ -93,6 +93,13 @@ struct RoomCache {
     }
   }
 
+  /// The presences that a user shows in rooms.
+  private struct Shown {
+    /// Their bytes, also of those in rooms that are being set up.
+    var bytes = 0
+    var rooms: Set<DialogID> = []
+  }
+
   private(set) var states: [DialogID: State] = [:]
   private(set) var numbers: [BareJID: DialogID] = [:]
   /// The last edition given to a state: no two states have the same.
@@ -100,8 +107,9 @@ struct RoomCache {
   private var dirty: [State] = []
 
   private var present: [DialogID: Occupants] = [:]
-  /// The bytes of the presences that each user shows in rooms, also in those that are being set up.
-  private var presenceBytes: [UserID: Int] = [:]
+  private var shown: [UserID: Shown] = [:]
+  /// The bytes of the presences of all users.
+  private(set) var presenceBytes = 0
   private var roomsBySession: [SessionID: Set<DialogID>] = [:]
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
@@ -367,8 +375,7 @@ struct RoomCache {
     let wasEmpty = occupants.isEmpty
     let result = change(&occupants)
     for change in occupants.takeChanges() {
-      countPresences(of: change.was, -1)
-      countPresences(of: change.now, 1)
+      countPresences(change.was, change.now, in: room)
       formerly.append((room, change))
     }
     if !occupants.isEmpty { present[room] = occupants } else if !wasEmpty { left.append(room) }
@@ -376,16 +383,41 @@ struct RoomCache {
   }
 
   /// Returns the bytes of the presences that a user shows in rooms.
-  func presenceBytes(of user: UserID) -> Int { presenceBytes[user] ?? 0 }
+  func presenceBytes(of user: UserID) -> Int { shown[user]?.bytes ?? 0 }
 
-  private mutating func countPresences(of occupant: Occupants.Occupant?, _ sign: Int) {
-    if let occupant { countPresences(sign * occupant.presenceBytes, of: occupant.party.id) }
+  private mutating func countPresences(
+    _ was: Occupants.Occupant?, _ now: Occupants.Occupant?, in room: DialogID
+  ) {
+    if let was {
+      if now?.party.id != was.party.id { shown[was.party.id]?.rooms.remove(room) }
+      countPresences(-was.presenceBytes, of: was.party.id)
+    }
+    if let now {
+      if was?.party.id != now.party.id { shown[now.party.id, default: Shown()].rooms.insert(room) }
+      countPresences(now.presenceBytes, of: now.party.id)
+    }
   }
 
   private mutating func countPresences(_ bytes: Int, of user: UserID) {
-    if bytes == 0 { return }
-    let sum = presenceBytes(of: user) + bytes
-    presenceBytes[user] = sum == 0 ? nil : sum
+    presenceBytes += bytes
+    shown[user, default: Shown()].bytes += bytes
+    if let left = shown[user], left.bytes == 0, left.rooms.isEmpty { shown[user] = nil }
+  }
+
+  /// Forgets what the user with the most bytes says in rooms, and then the next one, if all presences together have more bytes than the
+  /// bound: in as many rooms as make room for `Limits.presencesInRoomsStep` bytes. Nobody is told.
+  mutating func boundPresences(_ bound: Int) {
+    if presenceBytes <= bound { return }
+    let end = bound - min(bound / 16, Limits.presencesInRoomsStep)
+    while presenceBytes > end, let (user, most) = shown.max(by: { $0.value.bytes < $1.value.bytes }), most.bytes > 0 {
+      for room in most.rooms where presenceBytes > end { occupy(room) { $0.forgetPresences(of: user) } }
+      for address in leases(of: user) where presenceBytes > end {
+        guard var left = leases[address] else { continue }
+        left.presence = left.presence.bare()
+        lease(address, left)
+      }
+      if presenceBytes(of: user) == most.bytes { break }
+    }
   }
 
   /// Notes a room that has become temporary, maybe without occupants.
@@ -534,8 +566,7 @@ struct RoomCache {
     for (room, change) in formerly.reversed() {
       var occupants = present.removeValue(forKey: room) ?? Occupants()
       occupants.undo(change)
-      countPresences(of: change.now, -1)
-      countPresences(of: change.was, 1)
+      countPresences(change.now, change.was, in: room)
       if !occupants.isEmpty { present[room] = occupants }
     }
     for (session, rooms) in formerRooms { roomsBySession[session] = rooms.isEmpty ? nil : rooms }

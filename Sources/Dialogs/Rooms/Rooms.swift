@@ -52,6 +52,7 @@ extension Judge {
     case .lose(let room, let error): try exit(post, room, nil, error: error)
     }
     try endLeftRooms()
+    rooms.boundPresences(presencesInRoomsBytesMax)
   }
 
   // MARK: Finding
