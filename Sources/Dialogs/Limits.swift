@@ -728,6 +728,10 @@ public enum Limits {
   /// The rows among which these messages are looked for, some tenths of a millisecond of the committer: there may be any number of
   /// entries that are no messages between them. Behind the bound a reader tells no one either.
   static let markerLooksMax = 1_000
+  /// Entries of a room that a marker looks at to count the reader's own messages, on each side of the marked one: some two milliseconds
+  /// of the committer. A reader who is further behind than that, and leaves as much unread, sees later messages of their own counted as
+  /// unread until they have read the last one.
+  public static let ownLooksMax = 20_000
   /// The rows that are looked at before the last shown one for a dialog's last message, where the last shown one is erased or the
   /// reader has deleted it for themself: a page of 100 such dialogs takes 10 ms. Then the dialog is listed without a last message.
   public static let lastLooksMax = 200

@@ -46,9 +46,15 @@ import Testing
           room: room.id, party: verona.juliet, affiliation: .member, nick: "juliet", since: Position(count),
           joinedAt: time, version: Position(count)),
         ordinal: count)
-      // Of what the reader has written, each entry since then or before it is looked at.
-      let all = try steps(writer) { _ = try writer.counting(in: room.id, upTo: Position(1), by: verona.juliet.id) }
+      // For what the reader has written, each entry since then or before it is looked at, up to a bound.
+      func looked(_ looksMax: Int) throws -> Int {
+        try steps(writer) {
+          _ = try writer.counting(in: room.id, upTo: Position(1), by: verona.juliet.id, looksMax: looksMax)
+        }
+      }
+      let (all, few) = (try looked(Int(count)), try looked(50))
       #expect(all > 20)
+      #expect(few < all / 4)
       for position in [1, 1_000, count] {
         var ordinal: Int64 = 0
         let one = try steps(writer) { ordinal = try writer.ordinal(in: room.id, upTo: Position(position)) }

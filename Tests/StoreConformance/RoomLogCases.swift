@@ -216,6 +216,26 @@ extension StoreConformance {
         try equal(try writer.ordinal(in: room.id, upTo: .zero), 0)
       }
     },
+    Case(name: "counting far from the mark goes from the marked message on, and no further than a bound") { scene in
+      try scene.write { writer in
+        let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
+        var said: [Entry] = []
+        for index in 0..<20 {
+          let author = index % 4 == 0 ? scene.romeo : scene.juliet
+          said.append(try scene.say("\(index)", by: author, in: room.id, writer))
+        }
+        func own(_ index: Int, _ looksMax: Int) throws -> Int64 {
+          try writer.counting(in: room.id, upTo: said[index].position, by: scene.romeo.id, looksMax: looksMax).own
+        }
+        // Romeo has written 0, 4, 8, 12 and 16. The mark is at the beginning.
+        try equal(try own(4, 9), 2, "near the mark")
+        try equal(try own(15, 9), 4, "near the end")
+        try equal(try own(9, 4), 4, "far from both: of 12 and 16 behind it only one is found")
+        try scene.display(said[15], by: scene.romeo, in: room.id, writer)
+        try equal(try own(18, 5), 5, "near the new mark")
+        try equal(try own(12, 5), 4, "before it")
+      }
+    },
     Case(name: "counting in a room does not wait for the author's mark to be put") { scene in
       try scene.write { writer in
         let room = try scene.room(of: [scene.romeo], writer)

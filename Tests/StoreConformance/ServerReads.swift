@@ -12,6 +12,12 @@ extension StoreReader {
     try history(of: .server(dialog, .rules), after: after, before: before, limit: limit, ascending: ascending)
   }
 
+  public func counting(
+    in dialog: DialogID, upTo position: Position, by author: UserID
+  ) throws -> (all: Int64, own: Int64) {
+    try counting(in: dialog, upTo: position, by: author, looksMax: Limits.ownLooksMax)
+  }
+
   public func pins(of dialog: DialogID) throws -> [Position] { try pins(of: .server(dialog, .rules)) }
 
   public func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage {

@@ -60,8 +60,12 @@ public protocol LogReader {
   func unarchived(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
   /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
-  /// In a room it looks at each entry between the mark and `position`.
-  func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
+  /// - Parameter looksMax: The number of a room's entries that are looked at from the mark on, and again from `position` on if the first
+  ///   look does not come to `position`. Where neither comes to an end, `own` is the number of all of the author's messages without
+  ///   those that the second look has found: then later ones count as unread until the member has read the room's last message.
+  func counting(
+    in dialog: DialogID, upTo position: Position, by author: UserID, looksMax: Int
+  ) throws -> (all: Int64, own: Int64)
   /// Returns the number of counting messages of the dialog or room up to and including `position`, at the cost of one look.
   func ordinal(in dialog: DialogID, upTo position: Position) throws -> Int64
   /// Returns the room's history (XEP-0045 7.2.13) and archive (XEP-0313): messages with trait `archived`, and topics.

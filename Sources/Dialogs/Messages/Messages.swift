@@ -197,7 +197,8 @@ extension Judge {
       let counting =
         message.sequence == state.dialog.sequence
         ? (all: state.dialog.ordinal, own: mark.own)
-        : try writer.counting(in: state.dialog.id, upTo: target.position, by: reader.id)
+        : try writer.counting(
+          in: state.dialog.id, upTo: target.position, by: reader.id, looksMax: Limits.ownLooksMax)
       mark.displayed = target.position
       // What has gone from the reader's view by its age counts as read already.
       if counting.all >= mark.displayedOrdinal {

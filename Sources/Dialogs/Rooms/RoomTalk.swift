@@ -415,14 +415,18 @@ extension Judge {
         receipt.isRepeat = true
         return settle(post, receipt)
       }
-      let counting =
-        try isLast ? (all: all, own: mark.own) : counted(upTo: target.position, by: reader.id, in: state)
+      // Where nothing counts between the mark and the message, nothing of the reader's own does: who leaves a room, comes back and
+      // marks an old message again costs no look at what is between.
+      let own =
+        try isLast
+        ? mark.own
+        : all == mark.displayedOrdinal ? mark.ownAtDisplayed : ownCount(upTo: target.position, by: reader.id, in: state)
       if mark.hidden > 0 {
         mark.hidden = try writer.hiddenCount(of: reader.id, in: state.room.id, after: target.position)
       }
       mark.displayed = target.position
-      mark.displayedOrdinal = counting.all
-      mark.ownAtDisplayed = counting.own
+      mark.displayedOrdinal = all
+      mark.ownAtDisplayed = own
     }
     if target.position > mark.delivered { mark.delivered = target.position }
     let hidesRead = try draft.kind == .delivered && self.hidesRead(mark)
@@ -446,11 +450,11 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// Counts up to a position. The store counts its own rows, so this batch's mark is written first.
-  private mutating func counted(
+  /// Counts what the reader has written, up to a position. The store counts its own rows, so this batch's mark is written first.
+  private mutating func ownCount(
     upTo position: Position, by reader: UserID, in state: RoomCache.State
-  ) throws -> (all: Int64, own: Int64) {
+  ) throws -> Int64 {
     if state.dirtyMarks.contains(reader), let mark = state.marks[reader] { try writer.put(mark, superseded: .zero) }
-    return try writer.counting(in: state.room.id, upTo: position, by: reader)
+    return try writer.counting(in: state.room.id, upTo: position, by: reader, looksMax: Limits.ownLooksMax).own
   }
 }

@@ -138,7 +138,7 @@ extension Reader {
   }
 
   func counting(
-    in dialog: DialogID, upTo position: Position, by author: UserID
+    in dialog: DialogID, upTo position: Position, by author: UserID, looksMax: Int
   ) throws -> (all: Int64, own: Int64) {
     guard
       let members = try connection(.pair, dialog).first({
@@ -147,7 +147,7 @@ extension Reader {
       let counts = try connection(.counted, dialog, position)
         .first({ (all: $0.int(0), first: $0.int(1)) })
     else { return (0, 0) }
-    if members.isRoom { return (counts.all, try ownCounting(in: dialog, upTo: position, by: author)) }
+    if members.isRoom { return (counts.all, try ownCounting(in: dialog, upTo: position, by: author, looksMax)) }
     switch author.number {
     case members.first: return (counts.all, counts.first)
     case members.second: return (counts.all, counts.all - counts.first)
@@ -160,17 +160,25 @@ extension Reader {
   }
 
   /// Returns how many counting entries of an author there are up to a position. It counts from the last message that
-  /// the member has read, or from where they joined: there the count is known. Markers go forward, so that all of a
-  /// member's markers together look at each entry at most once. It is the count by which the mark goes: for a member
-  /// who left and came back it leaves out, and before they came subtracts, their earlier messages.
-  private func ownCounting(in room: DialogID, upTo position: Position, by author: UserID) throws -> Int64 {
+  /// the member has read, or from where they joined: there the count is known. If that is too far away, it counts from the end of the
+  /// room, where the count is known as well. It is the count by which the mark goes: for a member who left and came back it leaves out,
+  /// and before they came subtracts, their earlier messages.
+  private func ownCounting(
+    in room: DialogID, upTo position: Position, by author: UserID, _ looksMax: Int
+  ) throws -> Int64 {
     let known =
       try connection(.knownOwn, author, room)
-      .first({ (place: $0.int(0), own: $0.int(1)) }) ?? (place: 0, own: 0)
+      .first({ (place: $0.int(0), own: $0.int(1), all: $0.int(2)) }) ?? (place: 0, own: 0, all: 0)
     let end = position.number
-    let between =
-      try connection(.ownBetween, room, min(known.place, end), max(known.place, end), author).first { $0.int(0) } ?? 0
-    return end >= known.place ? known.own + between : known.own - between
+    func count(_ low: Int64, _ high: Int64) throws -> (own: Int64, isWhole: Bool) {
+      let found = try connection(.ownBetween, room, low, high, author, Int64(looksMax)).first {
+        (looks: $0.int(0), own: $0.int(1))
+      }
+      return (found?.own ?? 0, (found?.looks ?? 0) < Int64(looksMax))
+    }
+    let between = try count(min(known.place, end), max(known.place, end))
+    if between.isWhole { return end >= known.place ? known.own + between.own : known.own - between.own }
+    return known.all - (try count(end, .max).own)
   }
 
   func bound(_ limit: Int) -> Int64 { Int64(min(max(0, limit), StoreLimits.rowsMax)) }
@@ -307,10 +315,13 @@ extension Query {
     "SELECT ordinal, own FROM entries WHERE dialog = ?1 AND position <= ?2 ORDER BY position DESC LIMIT 1")
   fileprivate static let knownOwn = Query(
     """
-    SELECT max(CASE m.displayed WHEN 0 THEN a.since ELSE m.displayed END, m.aged), m.own_at_displayed
+    SELECT max(CASE m.displayed WHEN 0 THEN a.since ELSE m.displayed END, m.aged), m.own_at_displayed, m.own
     FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
     WHERE m.user = ?1 AND m.dialog = ?2
     """)
   fileprivate static let ownBetween = Query(
-    "SELECT count(*) FROM entries WHERE dialog = ?1 AND position > ?2 AND position <= ?3 AND own = ?4")
+    """
+    SELECT count(*), coalesce(sum(own = ?4), 0) FROM (
+      SELECT own FROM entries WHERE dialog = ?1 AND position > ?2 AND position <= ?3 ORDER BY position LIMIT ?5)
+    """)
 }

@@ -121,7 +121,7 @@ extension Writer {
 
   func age(_ dialog: DialogID, through end: Position, for user: UserID) throws {
     guard let last = try connection(.lastUpTo, dialog, end).first({ Position($0.int(0)) }) else { return }
-    let counts = try counting(in: dialog, upTo: last, by: user)
+    let counts = try counting(in: dialog, upTo: last, by: user, looksMax: Limits.ownLooksMax)
     try connection(.hideUpTo, user, dialog, last).run()
     for query in [Query.unhide, .unstar] { try connection(query, user, dialog, last).run() }
     let hidden = try hiddenCount(of: user, in: dialog, after: last)
