@@ -216,9 +216,13 @@ import Testing
     #expect(session.taken() == [])
     // Once it can be reached again, the presence of its people is requested, and that of nobody else.
     for domain in ["capulet.example", "verona.example"] { _ = service.heard(by: "localhost", domain) }
-    stage.parley.hub.back(DomainPair(local: "conference.localhost", remote: "capulet.example"))
+    func back(_ pair: DomainPair) {
+      var back = stage.parley.hub.beginReturn(of: pair)
+      while !back.isOver { stage.parley.hub.goOn(&back) }
+    }
+    back(DomainPair(local: "conference.localhost", remote: "capulet.example"))
     #expect(service.heard(by: "localhost", "capulet.example") == [])
-    stage.parley.hub.back(pair)
+    back(pair)
     #expect(service.heard(by: "localhost", "capulet.example") == [.relayed(.direct)])
     #expect(service.heard(by: "localhost", "verona.example") == [])
     // The end of the subscription is the end of both.
@@ -226,6 +230,31 @@ import Testing
     try await stage.parley.post(.subscription(.unsubscribed, to: romeo.address, stanza: nil), by: juliet)
     #expect(stage.parley.hub.viewers(at: "capulet.example") == [])
     #expect(stage.parley.hub.viewers(at: "verona.example") == [romeo.id])
+  }
+
+  @Test func theContactsOfADomainThatReturnsAreAskedForInPieces() async throws {
+    let (stage, service) = try stage()
+    let contacts = try (0..<18).map { try party("c\($0)@capulet.example", stage) }
+    var sessions: [RecordingSession] = []
+    for number in 0..<15 {
+      let user = try await stage.user("user\(number)")
+      sessions.append(try await stage.session(user, "orchard"))
+      for contact in contacts {
+        try await stage.parley.post(.subscription(.subscribe, to: contact.address, stanza: nil), by: user)
+        try await stage.parley.post(.subscription(.subscribed, to: user.address, stanza: nil), by: contact)
+      }
+    }
+    let pair = DomainPair(local: "localhost", remote: "capulet.example")
+    _ = service.heard(by: "localhost", "capulet.example")
+    var back = stage.parley.hub.beginReturn(of: pair)
+    stage.parley.hub.goOn(&back)
+    // The users count as well: the contacts of 13 users, and a part of those of one more.
+    #expect(!back.isOver && back.viewers.count == 1 && back.unasked.count == 10)
+    #expect(service.heard(by: "localhost", "capulet.example").count == 14)
+    stage.parley.hub.goOn(&back)
+    #expect(back.isOver)
+    #expect(service.heard(by: "localhost", "capulet.example").count == 2)
+    withExtendedLifetime(sessions) {}
   }
 
   /// A domain that goes again and again costs what its people have shown, in pieces.

@@ -25,6 +25,22 @@ import Testing
     }
   }
 
+  /// The rows of a deleted user leave piece by piece; what waits beside them is not counted again for each.
+  @Test func rowsThatGoWithTheirAuthorAreCountedNoMore() {
+    let mantua = DomainPair(local: "localhost", remote: "mantua.example")
+    let padua = DomainPair(local: "localhost", remote: "padua.example")
+    let (romeo, juliet) = (UserID(1), UserID(2))
+    var ledger = OutboxLedger([], [], head: .zero)
+    ledger.pairs = [
+      mantua: OutboxLedger.Waiting(number: 1, rows: 3), padua: OutboxLedger.Waiting(number: 2, rows: 5),
+    ]
+    ledger.authors = [romeo: 5, juliet: 3]
+    let emptied = ledger.forget([1: 3, 2: 1], of: romeo)
+    #expect(emptied == [mantua])
+    #expect(ledger.pairs[mantua] == nil && ledger.pairs[padua]?.rows == 4)
+    #expect(ledger.authors == [romeo: 1, juliet: 3])
+  }
+
   private struct Cast {
     let stage: Stage
     let elsewhere = Elsewhere()

@@ -241,6 +241,13 @@ extension Judge {
   }
 }
 
+extension Judge {
+  /// Counts rows that were removed with their author's data: reading all rows again after each piece would take longer than the piece.
+  mutating func forget(_ rows: [Int64: Int], of author: UserID) {
+    for pair in outbox?.forget(rows, of: author) ?? [] { takenThrough[pair] = nil }
+  }
+}
+
 /// The number of rows that wait, in memory: counting them for each message would read them all. It is read from the
 /// store when it is first needed, and again after a failed batch. It has the pairs with rows, and those that were just emptied.
 struct OutboxLedger {
@@ -259,6 +266,21 @@ struct OutboxLedger {
   func isFull(for author: UserID, _ pair: DomainPair, times: Int = 1) -> Bool {
     pairs[pair]?.rows ?? 0 >= times * Limits.outboxRowsPerPairMax
       || authors[author] ?? 0 >= times * Limits.outboxRowsPerAuthorMax
+  }
+
+  /// Counts removed rows of an author, by the number of their pair. Returns the pairs for which nothing waits any more, and forgets
+  /// them.
+  mutating func forget(_ removed: [Int64: Int], of author: UserID) -> [DomainPair] {
+    let left = (authors[author] ?? 0) - removed.values.reduce(0, +)
+    authors[author] = left > 0 ? left : nil
+    var emptied: [DomainPair] = []
+    for (pair, waiting) in pairs {
+      guard let count = removed[waiting.number] else { continue }
+      pairs[pair]?.rows = max(0, waiting.rows - count)
+      if waiting.rows <= count { emptied.append(pair) }
+    }
+    for pair in emptied { pairs[pair] = nil }
+    return emptied
   }
 
   /// - Parameter head: The end of the log: whom rows that wait already were told of is not known.

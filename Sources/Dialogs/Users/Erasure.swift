@@ -24,8 +24,9 @@ public struct ErasedPiece: Sendable {
   public var next: ErasurePlace?
   /// Whether affiliations with nodes or subscriptions to them were removed.
   public var changesNodes = false
-  /// Whether rows of the outbox were removed.
-  public var changesOutbox = false
+  /// The number of the user's rows of the outbox that were removed, by their pair. A pair without rows is gone, unless a certificate of
+  /// its domain is remembered.
+  public var outboxRows: [Int64: Int] = [:]
   /// The rooms whose rows of the user were changed.
   public var rooms: [DialogID] = []
 
@@ -56,7 +57,7 @@ extension Judge {
     let piece = try writer.eraseData(
       of: task.user, endingFiles: task.kind == .erasure, at: place, limit: Limits.erasedRowsAtOnce)
     if piece.changesNodes { nodePeople.forget() }
-    if piece.changesOutbox { outbox = nil }
+    if !piece.outboxRows.isEmpty { forget(piece.outboxRows, of: task.user) }
     for room in piece.rooms { rooms.forget(task.user, in: room) }
     if let next = piece.next {
       receipt.value = Erasure.next(next)

@@ -155,7 +155,7 @@ extension Writer {
       // The ends of the user's subscriptions are still sent.
       guard row.author == user.number, row.isEntry else { return 0 }
       try removeOutbox(at: row.position, pair: row.pair)
-      piece.changesOutbox = true
+      piece.outboxRows[row.pair, default: 0] += 1
       return 0
     }
   }

@@ -486,8 +486,18 @@ final class LinkDriver {
       }
       hasShownAbsence = true
       work?.residents.end()
-    case .present: parley.hub.back(pair)
+    case .present: goOn(parley.hub.beginReturn(of: pair))
     }
+  }
+
+  /// Asks for the presence of the people of the other domain again, in pieces as well.
+  private func goOn(_ back: DomainReturn) {
+    var back = back
+    parley.hub.goOn(&back)
+    if back.isOver { return }
+    let link = link
+    let next = back
+    link.mounted.loop.execute { link.driver.goOn(next) }
   }
 
   /// Shows the people of the other domain as offline, one piece in a task of the loop: others are served between two.
