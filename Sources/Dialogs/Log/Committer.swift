@@ -355,7 +355,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         }
       }
     case .room(let change):
-      // The occupants of a room that ends, of whom some may still be there, are told by their own presence alone (XEP-0045 10.9).
+      // The occupants of a room that ends, of whom some may still be there, are notified by their own presence alone (XEP-0045 10.9).
       var isEnd = false
       if case .destroyed = change.change { isEnd = true }
       echo(entry, toOccupants: !isEnd, into: &lanes)

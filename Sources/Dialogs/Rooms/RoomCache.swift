@@ -405,7 +405,7 @@ struct RoomCache {
   }
 
   /// Forgets what the user with the most bytes says in rooms, and then the next one, if all presences together have more bytes than the
-  /// bound: in as many rooms as make room for `Limits.presencesInRoomsStep` bytes. Nobody is told.
+  /// bound: in as many rooms as make room for `Limits.presencesInRoomsStep` bytes. Nobody is notified.
   mutating func boundPresences(_ bound: Int) {
     if presenceBytes <= bound { return }
     let end = bound - min(bound / 16, Limits.presencesInRoomsStep)

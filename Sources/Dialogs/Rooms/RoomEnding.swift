@@ -11,10 +11,10 @@ import Basics
 //   persistent -destroyed-> ending -people leave piece by piece-> tombstone -made again-> name
 //   temporary -destroyed, or empty-> ending -people leave piece by piece-> name with content -removed piece by piece-> name
 //
-// The first post closes the room: from then on nobody enters or says anything, no list shows it, and whoever follows it is told. A
+// The first post closes the room: from then on nobody enters or says anything, no list shows it, and its followers are notified. A
 // room may have ten thousand occupants and as many members, so they leave in pieces, the first of them in the same post: an occupant
 // with a presence that says so, a member with the mark and the bookmark. A session of a member reads the last entry in the room until
-// the mark goes, and in the member's feed from then on: nobody misses it or gets it twice. Until all have left, nobody makes a room at
+// the mark is removed, and in the member's feed from then on: nobody misses it or gets it twice. Until all have left, nobody makes a room at
 // the address, as the bookmarks name it.
 //
 // A further piece is a post of the server itself, which names its place. Of all rooms that end, a batch has so many rows

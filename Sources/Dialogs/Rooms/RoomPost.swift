@@ -66,7 +66,7 @@ public enum RoomIntent: Sendable {
   /// `bookmarks` adds a bookmark for a new member whose client would not, and keeps the room for them.
   case register(RoomReference, nick: String?, bookmarks: Bool = false)
   /// Destroys the room. `password` is the alternate room's; the occupants are told it, and it is not stored. The answer comes when the
-  /// room is closed; who is many leaves in later posts.
+  /// room is closed; of many people some leave in later posts.
   case destroy(RoomReference, reason: String?, alternate: BareJID?, password: String? = nil)
   /// Continues to remove the people of a destroyed room, members behind `after`: some in each post, so that no room blocks the log. It does
   /// nothing to an existing room; the server's own.

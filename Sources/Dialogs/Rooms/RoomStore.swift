@@ -21,7 +21,7 @@ public protocol RoomReader {
   func memberChanges(of room: DialogID, for reason: ServerReason, after: Position, limit: Int) throws -> [Member]
   /// Returns the rooms in which the user is a member, with the position behind which they follow each, and their affiliation, by
   /// room number. A destroyed room is among them until the membership ends (`RoomWriter.endMembers`): the user's sessions find its
-  /// end there until it is in their feed.
+  /// last entry there until it is in their feed.
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position, affiliation: Affiliation)]
   /// Returns those of these rooms whose list names another user, by room number, whatever the other one's affiliation.
   func memberships(of user: UserID, listing other: UserID) throws -> [DialogID]
