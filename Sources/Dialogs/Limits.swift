@@ -7,7 +7,8 @@ public enum Limits {
   /// Bytes of one of them beside its texts, about: the presence, its places in the records, and the header of each.
   static let remotePresenceRecordBytes = 512
   /// Deliveries and looked-up contacts in one piece of showing the people of a domain elsewhere as offline (`Departure`), or of asking for
-  /// their presence again (`DomainReturn`), after which the link's thread serves others: a millisecond at most, apart from a contact of many users with many sessions each.
+  /// their presence again (`DomainReturn`), after which the link's thread serves others: a millisecond at most, apart from a contact of
+  /// many users with many sessions each.
   static let departureStep = 256
   /// The times of a sixteenth of all users that were stored and are still kept for readers of an older snapshot: it would
   /// take some thousand people who leave during one read to forget one too early.

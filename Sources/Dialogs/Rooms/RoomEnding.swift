@@ -14,8 +14,8 @@ import Basics
 // The first post closes the room: from then on nobody enters or says anything, no list shows it, and its followers are notified. A
 // room may have ten thousand occupants and as many members, so they leave in pieces, the first of them in the same post: an occupant
 // with a presence that says so, a member with the mark and the bookmark. A session of a member reads the last entry in the room until
-// the mark is removed, and in the member's feed from then on: nobody misses it or gets it twice. Until all have left, nobody makes a room at
-// the address, as the bookmarks name it.
+// the mark is removed, and in the member's feed from then on: nobody misses it or gets it twice. Until all have left, nobody makes a
+// room at the address, as the bookmarks name it.
 //
 // A further piece is a post of the server itself, which names its place. Of all rooms that end, a batch has so many rows
 // (`Limits.endedRowsAtOnce`): whoever ends a hundred rooms at once holds up nobody. What a crash interrupts is begun again by
