@@ -371,8 +371,10 @@ public enum Limits {
   /// enter later see the user without status and capabilities, until the user's client sends its presence again.
   public static let presencesInRoomsBytesMax = 128 << 20
   /// Bytes that are forgotten at once, of the presences in some hundred rooms: two milliseconds of the committer, and a look at all users
-  /// who are in rooms for each step. It is a sixteenth of a smaller bound.
+  /// who are in rooms. It is a sixteenth of a smaller bound.
   static let presencesInRoomsStep = 256 << 10
+  /// Users with the most bytes whom such a look finds. If all of them say so little that it is not enough, one more look follows.
+  static let presencesForgottenAtOnce = 256
   /// Entrances of one user, and changes of nick, in one large room (`fanOutMin`): everybody there gets them. Entrances with
   /// the list of as many members (XEP-0463) count in a room of any size. All sessions of a user enter twice at once, and a
   /// client that loses its connection enters again some seconds later. The next is refused with `entrances-too-fast`.
@@ -414,8 +416,8 @@ public enum Limits {
   /// Occupants whom one post removes from a room that ends or does not admit them any more, a millisecond or two of the committer; the
   /// others leave in later posts.
   static let expelledAtOnce = 100
-  /// Rows that a batch changes for rooms that end, however many they are, some ten milliseconds; it may be exceeded by one piece. What
-  /// is left waits for the next batch.
+  /// Rows that a batch changes for rooms that end, and people at whom it looks, however many rooms there are, some ten milliseconds; it may
+  /// be exceeded by one piece. What is left waits for the next batch.
   static let endedRowsAtOnce: Int64 = 500
   /// Entries of an ended temporary room, its mentions, its people, and values of any ended room, that are removed in one post, some
   /// milliseconds too.

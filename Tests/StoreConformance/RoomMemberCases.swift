@@ -281,8 +281,11 @@ extension StoreConformance {
         var ending = try scene.stored(room.id, writer)
         ending.isDestroyed = true
         ending.isEnding = true
-        try writer.update(ending)
-        try equal(try writer.room(room.id), ending)
+        for isAbandoned in [true, false] {
+          ending.isAbandoned = isAbandoned
+          try writer.update(ending)
+          try equal(try writer.room(room.id), ending)
+        }
         return (ending, end.position)
       }
       try scene.reopen()

@@ -76,7 +76,7 @@ struct Judge {
   var owedPushes = OwedPushes()
   /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
   private var chargedRows = 0
-  /// The rows that this batch has changed to end rooms (`Limits.endedRowsAtOnce`).
+  /// The rows that this batch has changed to end rooms, and the people at whom it has looked (`Limits.endedRowsAtOnce`).
   var endedRows: Int64 = 0
   /// The bytes that posts have stored beside entries so far (`countBeside`).
   private var storedBeside: Int64 = 0

@@ -150,13 +150,15 @@ public struct Room: Hashable, Sendable {
   /// Whether some of its people may still be members of the ended room (`RoomWriter.endMembers`). Nothing shows it to them any more,
   /// and until this is over nobody makes a room at its address.
   public var isEnding: Bool
+  /// Whether the room that is ending was left by everybody, and nobody has destroyed it (XEP-0045 7.14).
+  public var isAbandoned: Bool
 
   public init(
     name: RoomName, externalID: String?, creator: UserID? = nil, userExternalID: String? = nil, createdAt: Timestamp,
     settings: RoomSettings, topic: Topic? = nil,
     sequence: Int64 = 0, ordinal: Int64 = 0, last: Position = .zero, shown: Position = .zero,
     memberCount: Int = 0, version: Position = .zero, isDestroyed: Bool = false, isAddressFree: Bool = false,
-    isEnding: Bool = false
+    isEnding: Bool = false, isAbandoned: Bool = false
   ) {
     self.name = name
     self.externalID = externalID
@@ -174,6 +176,7 @@ public struct Room: Hashable, Sendable {
     self.isDestroyed = isDestroyed
     self.isAddressFree = isAddressFree
     self.isEnding = isEnding
+    self.isAbandoned = isAbandoned
   }
 
   /// Notes that the entry at a position is the last one.

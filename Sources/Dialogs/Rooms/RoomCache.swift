@@ -409,15 +409,33 @@ struct RoomCache {
   mutating func boundPresences(_ bound: Int) {
     if presenceBytes <= bound { return }
     let end = bound - min(bound / 16, Limits.presencesInRoomsStep)
-    while presenceBytes > end, let (user, most) = shown.max(by: { $0.value.bytes < $1.value.bytes }), most.bytes > 0 {
-      for room in most.rooms where presenceBytes > end { occupy(room) { $0.forgetPresences(of: user) } }
-      for address in leases(of: user) where presenceBytes > end {
-        guard var left = leases[address] else { continue }
-        left.presence = left.presence.bare()
-        lease(address, left)
-      }
-      if presenceBytes(of: user) == most.bytes { break }
+    while presenceBytes > end {
+      let before = presenceBytes
+      for user in usersWithMost() where presenceBytes > end { forgetPresences(of: user, downTo: end) }
+      if presenceBytes == before { break }
     }
+  }
+
+  private mutating func forgetPresences(of user: UserID, downTo end: Int) {
+    for room in shown[user]?.rooms ?? [] where presenceBytes > end { occupy(room) { $0.forgetPresences(of: user) } }
+    for address in leases(of: user) where presenceBytes > end {
+      guard var left = leases[address] else { continue }
+      left.presence = left.presence.bare()
+      lease(address, left)
+    }
+  }
+
+  /// Returns `Limits.presencesForgottenAtOnce` users with the most bytes, whoever has most first. A look at all users for each of them
+  /// would take a second where a hundred thousand say little each.
+  private func usersWithMost() -> [UserID] {
+    var most: [(user: UserID, bytes: Int)] = []
+    for (user, each) in shown where each.bytes > 0 {
+      let isFull = most.count == Limits.presencesForgottenAtOnce
+      if isFull, let least = most.last, each.bytes <= least.bytes { continue }
+      if isFull { most.removeLast() }
+      most.insert((user, each.bytes), at: most.firstIndex { $0.bytes < each.bytes } ?? most.endIndex)
+    }
+    return most.map { $0.user }
   }
 
   /// Notes a room that has become temporary, maybe without occupants.

@@ -54,11 +54,12 @@ extension Judge {
   }
 
   private mutating func end(
-    _ state: RoomCache.State, by author: Party, _ session: SessionID? = nil, reason: String?,
+    _ state: RoomCache.State, by author: Party, _ session: SessionID? = nil, reason: String?, isAbandoned: Bool = false,
     _ destroyed: OccupantPresence.Destroyed = OccupantPresence.Destroyed(alternate: nil)
   ) throws -> Entry {
     state.room.isDestroyed = true
     state.room.isEnding = true
+    state.room.isAbandoned = isAbandoned
     rooms.changed(state)
     let entry = try note(.destroyed(reason: reason, alternate: destroyed.alternate), by: author, in: state)
     // Written at once: sessions that register in the same batch read their memberships.
@@ -105,22 +106,23 @@ extension Judge {
         destroyed: OccupantPresence.Destroyed(alternate: alternate, password: password))
     }
     let page = try writer.members(of: .rows(of: id), after: after, limit: Limits.memberChangesAtOnce)
+    endedRows += Int64(page.count)
     let members = page.filter { $0.affiliation.isMember }
     try writer.endMembers(
       members.map(\.party.id), of: id, feeds: members.flatMap { FeedRow.rows(of: $0.party, [.inbound]) },
       at: state.room.last)
-    // The owner of a temporary room that everybody has left bookmarked it with their own client, which makes it again. If it was
-    // destroyed, no client must do so.
-    let keepsOwners = !state.room.settings.isPersistent && reason == Self.leftByAll
     for member in members {
       rooms.forgetMemberships(of: member.party.id)
       rooms.forgetMark(of: member.party.id, in: state)
-      if !keepsOwners || member.affiliation < .owner { try unbookmark(state.room, for: member.party) }
+      // The owner of a temporary room that everybody has left bookmarked it with their own client, which makes it again. If it was
+      // destroyed, no client must do so.
+      if !state.room.isAbandoned || member.affiliation < .owner { try unbookmark(state.room, for: member.party) }
     }
     if page.count == Limits.memberChangesAtOnce || rooms.occupants(of: id) != nil {
       return later(.endMembers(id, after: page.last?.party.id ?? after, password: password))
     }
     state.room.isEnding = false
+    state.room.isAbandoned = false
     state.room.isAddressFree = !state.room.settings.isPersistent
     rooms.changed(state)
     // Written at once: others make the room again in the same batch.
@@ -185,11 +187,8 @@ extension Judge {
       // Nobody has destroyed it: the notice is an owner's, as every notice is somebody's.
       let owner = try writer.members(of: .server(room.id, .rules).only([.owner]), after: nil, limit: 1).first
     else { return }
-    _ = try end(state, by: owner.party, reason: Self.leftByAll)
+    _ = try end(state, by: owner.party, reason: "Everybody has left this temporary room.", isAbandoned: true)
   }
-
-  /// The reason of a temporary room's end that nobody has asked for.
-  private static let leftByAll = "Everybody has left this temporary room."
 
   /// Removes a piece of what an ended room contained (`RoomWriter.removeContent`), and the others in later posts. What is held
   /// stays until the hold is removed.

@@ -29,6 +29,7 @@ extension Judge {
     }
     if state.room.isDestroyed {
       if entering.isJoin, try mayMakeAgain(state, author) { return try lease(post, reference, entering) }
+      if state.room.isEnding, !state.room.settings.isPersistent { throw Problem.roomEnding }
       // Otherwise their clients would try again for ever, if the server stopped before it came to their bookmark.
       try unbookmark(state.room, for: author)
       return refuse(post, Problem.roomDestroyed)

@@ -6,6 +6,10 @@ extension Problem {
   public static let roomDestroyed = Problem(.missing, "room-destroyed", "This room was destroyed.")
   public static let roomLocked = Problem(
     .missing, "room-locked", "This room is being set up by its creator. Try again later.")
+  /// The refusal of who enters a temporary room between the post that ends it and the one that frees its address: a client that is refused
+  /// for good forgets the room.
+  public static let roomEnding = Problem(
+    .overloaded, "room-ending", "The room that was here is ending. Try again in a second.", retryAfter: 1)
   public static let roomTaken = Problem(.conflict, "room-taken", "This address is or was another room's.")
   public static let roomKept = Problem(
     .conflict, "room-kept", "This room has users of the app, for whom it is kept: it cannot be temporary.")

@@ -58,7 +58,8 @@ public protocol RoomWriter {
   ) throws -> Room
   /// Updates sequence, ordinal and last, which each message changes.
   func updateCounters(of room: Room) throws
-  /// Updates everything else that is mutable. A room that `isEnding` is in no list of dialogs and in no count.
+  /// Updates everything else that is mutable. A room that `isEnding` is in no list of dialogs and in no count; `isAbandoned` is
+  /// stored with it.
   func update(_ room: Room) throws
   /// Ends the membership of people in a destroyed room: removes their marks, and with them everything that is found by them:
   /// memberships, lists, unread counts. Of a temporary room it removes their markers that nobody else may see, too. The entry at

@@ -60,7 +60,9 @@ extension Reader {
   /// The same for a destroyed room with members whose marks are not removed yet (`Room.isEnding`): the condition by which lists and
   /// counts of all dialogs of a user leave it out takes no further look.
   static let endingKind: Int64 = 4
-  static func isRoom(kind: Int64) -> Bool { kind == roomKind || kind == endingKind }
+  /// The same for one that everybody has left (`Room.isAbandoned`).
+  static let abandonedKind: Int64 = 5
+  static func isRoom(kind: Int64) -> Bool { kind == roomKind || kind >= endingKind }
 
   private func dialog(_ row: Prepared) throws -> Dialog {
     guard let kind = Dialog.Kind(rawValue: UInt8(clamping: row.int(1))) else {

@@ -52,7 +52,8 @@ extension Reader {
       topic: topic, sequence: row.int(7), ordinal: row.int(8), last: Position(row.int(9)),
       shown: Position(row.int(15)), memberCount: Int(row.int(10)), version: Position(row.int(11)),
       isDestroyed: row.int(12) != 0,
-      isAddressFree: row.int(12) == Self.released, isEnding: row.int(16) == Self.endingKind)
+      isAddressFree: row.int(12) == Self.released, isEnding: row.int(16) >= Self.endingKind,
+      isAbandoned: row.int(16) == Self.abandonedKind)
   }
 
   // MARK: Members
@@ -283,7 +284,8 @@ extension Writer {
       room.isAddressFree ? Self.released : room.isDestroyed ? 1 : 0
     ).bind(room.settings.lifetime == .temporary, room.settings.retentionDays.map { Int64($0) }).run()
     if room.isDestroyed {
-      try connection(.setKind, room.id, room.isEnding ? Self.endingKind : Self.roomKind).run()
+      let ending = room.isAbandoned ? Self.abandonedKind : Self.endingKind
+      try connection(.setKind, room.id, room.isEnding ? ending : Self.roomKind).run()
     }
   }
 

@@ -344,7 +344,7 @@ extension Query {
 
   fileprivate static let marksBehind = Query(
     """
-    SELECT m.dialog, coalesce(d.kind IN (\(Reader.roomKind), \(Reader.endingKind)), 0), m.settings IS NOT NULL
+    SELECT m.dialog, coalesce(d.kind = \(Reader.roomKind) OR d.kind >= \(Reader.endingKind), 0), m.settings IS NOT NULL
     FROM members m LEFT JOIN dialogs d ON d.id = m.dialog
     WHERE m.user = ?1 AND m.dialog > ?2 ORDER BY m.dialog LIMIT ?3
     """)
