@@ -30,7 +30,8 @@ extension Judge {
       try check(days: days, was: was.retentionDays, in: user.realm, isRoom: writer.roomName(dialog) != nil)
       settings.retentionDays = days
     }
-    if settings.isPinned, !was.isPinned, let state = try lookUp(.dialog(dialog), for: user) {
+    // The mark stays for a moment in a room that is ending, whose last entry is the notice of that.
+    if settings.isPinned, !was.isPinned, let state = try lookUp(.dialog(dialog), for: user), !state.room.isDestroyed {
       try keep(state, by: post)
     }
 
