@@ -244,7 +244,7 @@ import Testing
 
   private func ends(_ stage: Stage, _ party: Party, after start: Position) async throws -> Int {
     try await stage.parley.read { reader in
-      let page = try reader.page(of: reader.log(of: party), after: start, limit: 99, all: true)
+      let page = try reader.page(of: .withMemberships(of: party), after: start, limit: 99, all: true)
       return page.entries.count { entry in
         if case .room(let change) = entry.fact, case .destroyed = change.change { true } else { false }
       }

@@ -344,9 +344,11 @@ import Testing
     }
     let bound = [
       budgets.budget(of: romeo, from: "198.51.100.1", now: time(0)),
-      budgets.budget(of: .domain("padua.example"), now: time(0)), budgets.budget(of: .peer("192.0.2.9"), now: time(0)),
+      budgets.budget(of: .domain("padua.example"), now: time(0)),
     ]
     for budget in bound { #expect(budget.charge(stanzas: 1_000_000, bytes: 0, now: time(0)) == .seconds(30)) }
+    let peer = budgets.budget(of: .peer("192.0.2.9"), now: time(0))
+    #expect(peer.charge(stanzas: 1_000_000, bytes: 0, now: time(0)) == Limits.sendingPeerPauseMax)
 
     let stored = StoredBytes(policy)
     let elsewhere = Party(remote: try BareJID("a@mantua.example"), realm: RealmID(-1))

@@ -37,7 +37,7 @@ import Testing
 
   @Test func aSearchEndsAfterSoManyLooks() throws {
     try withWords { verona, reader in
-      let log = try reader.log(of: verona.juliet)
+      let log = LogAccess.own(verona.juliet)
       func search(_ looksMax: Int, _ text: String = "left right") throws -> MessageCandidates {
         try reader.messages(with: text, of: log, in: nil, before: .end, limit: 9, looksMax: looksMax)
       }

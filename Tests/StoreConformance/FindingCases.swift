@@ -122,7 +122,7 @@ extension StoreConformance {
             : try scene.say(text, by: scene.juliet, to: scene.romeo, writer)
           if text.contains("-") || text.contains(" ") { said.append(entry) }
         }
-        return (said, room, try writer.log(of: scene.romeo))
+        return (said, room, LogAccess.server(scene.romeo.id, rooms: [(room.id, .zero)], .rules))
       }
       while try scene.write({ try $0.indexMessages(limit: 1_000, bytes: .max) }) {}
       func found(_ text: String, in dialog: DialogID? = nil, looksMax: Int) throws -> [Position] {

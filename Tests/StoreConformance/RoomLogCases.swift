@@ -225,7 +225,9 @@ extension StoreConformance {
           said.append(try scene.say("\(index)", by: author, in: room.id, writer))
         }
         func own(_ index: Int, _ looksMax: Int) throws -> Int64 {
-          try writer.counting(in: room.id, upTo: said[index].position, by: scene.romeo.id, looksMax: looksMax).own
+          let counts = try writer.counting(
+            in: room.id, upTo: said[index].position, by: scene.romeo.id, looksMax: looksMax)
+          return counts.own
         }
         // Romeo has written 0, 4, 8, 12 and 16. The mark is at the beginning.
         try equal(try own(4, 9), 2, "near the mark")

@@ -4,6 +4,7 @@ import Basics
 import Dialogs
 import DialogsFixtures
 import Logging
+import NIOCore
 import NIOPosix
 import Testing
 

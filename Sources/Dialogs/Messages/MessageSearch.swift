@@ -95,8 +95,9 @@ extension StoreReader {
   /// Returns the messages that match and that this user may read; none for a dialog that they do not belong to.
   public func find(_ query: MessageQuery, for user: Party) throws -> FoundMessages {
     var found = FoundMessages()
-    let log = try log(of: user)
-    let joined = Dictionary(log.rooms.map { ($0.room, $0.since) }, uniquingKeysWith: { $1 })
+    let rooms = try memberships(of: user.id).map { FollowedRoom($0.room.dialog, since: $0.since) }
+    let log = LogAccess.own(user, rooms: rooms)
+    let joined = Dictionary(rooms.map { ($0.room, $0.since) }, uniquingKeysWith: { $1 })
     if let dialog = query.dialog, joined[dialog] == nil, try self.dialog(dialog)?.messages(for: user.id) == nil {
       return found
     }

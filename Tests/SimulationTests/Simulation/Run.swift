@@ -101,8 +101,10 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
         }
         continue
       }
+      // A configuration takes the whole share of its author's account.
+      if case .configure = script[next], !batch.isEmpty { return commit() }
       if perform(script[next]) { next += 1 } else { return commit() }
-      // A post has a weight of at most 3.
+      // Another post has a weight of at most 3.
       if weight > Self.weightMax - 3 { return commit() }
     }
     stopped?.resume()
@@ -262,6 +264,7 @@ public final class Run: @unchecked Sendable {  // confined to the committer's th
     batch.append(Posted(action: action, text: text))
     switch action {
     case .affiliate, .kick: weight += 3
+    case .configure: weight = Self.weightMax
     default: weight += 1
     }
     report.posts += 1
