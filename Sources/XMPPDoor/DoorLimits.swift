@@ -16,6 +16,9 @@ enum DoorLimits {
   /// sockets, for which it has `fanOutPause`. The smallest element takes 3 us and a stanza some 10 us, so that others wait for one
   /// to three milliseconds, where one read of 64 KiB has 10,000 elements and would take thirty.
   static let elementsAtOnce = 256
+  /// The contacts to whom a presence is shown, or whose presence is looked for, that count as one of these elements: some 150 ns
+  /// each, whether they are online or not. Two presences of a user with 8,000 contacts are handled at once, some three milliseconds.
+  static let contactsPerElement = 64
   /// The elements, and the pings of a WebSocket, that a client sends until it has bound a resource or resumed a session: nobody is
   /// charged for them. More end the stream with `policy-violation`. Seven logins (`XMPPLimits.authenticationAttemptsMax`) have 21,
   /// ten attempts to bind have 10, and ten names tried for a new account have 20; a client that pipelines has four. As connections

@@ -288,6 +288,20 @@ import Testing
     #expect(notes.taken() == lines(257...300, 1))
   }
 
+  /// Recipients who are not there cost a look each.
+  @Test func whoIsLookedForInVainCounts() {
+    let (loop, notes) = (Loop(), Notes())
+    let session = Listener(1, loop.lane(), notes)
+    var batch = LaneBatch()
+    batch.spread(.user(UserID(1)), to: 300) { $0.add(delivery(1), to: session) }
+    #expect(batch.fanOutCount == 300)
+    batch.spread(.user(UserID(1)), to: Limits.fanOutMin) { _ in }
+    #expect(batch.fanOutCount == 300 + Limits.fanOutMin)
+    batch.spread(.user(UserID(1)), to: Limits.fanOutMin - 1) { _ in }
+    #expect(batch.fanOutCount == 300 + Limits.fanOutMin)
+    batch.send()
+  }
+
   /// The link to another server has a list of addresses at a time, and others are served between two slices of all.
   @Test func presenceToManyBehindOneLinkIsDeliveredInSlices() {
     let (loop, notes) = (Loop(), Notes())

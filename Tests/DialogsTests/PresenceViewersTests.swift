@@ -31,6 +31,21 @@ import Testing
     return session
   }
 
+  /// A server that asks in its own name sees those who show themselves to one of its people.
+  @Test func aServerSeesWhoShowsThemselvesToItsPeople() throws {
+    let stage = try Stage()
+    let (hub, one) = (stage.parley.hub, try user(1))
+    let shown = try contact(of: one, at: "a@verona.example", .from)
+    _ = register(one, [shown, try contact(of: one, at: "b@padua.example", .to)], resource: "1", at: hub)
+    func sees(_ domain: String) throws -> Bool { try hub.sessions(of: one.address, seenBy: JID(domain)) != nil }
+    #expect(try sees("verona.example"))
+    #expect(try !sees("padua.example"))
+    hub.setContactSnapshot(one.id, item: shown.address) {
+      $0.applying(ContactChange(contact: shown, removed: true, push: false))
+    }
+    #expect(try !sees("verona.example"))
+  }
+
   @Test func aUserIsThereFromTheFirstSessionToTheLast() throws {
     let stage = try Stage()
     let (hub, one) = (stage.parley.hub, try user(1))

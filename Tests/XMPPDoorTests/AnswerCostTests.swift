@@ -150,6 +150,30 @@ import Testing
     try await group.shutdownGracefully()
   }
 
+  /// Whoever becomes available again and again is charged for the requests that come again each time, and for no other contacts.
+  @Test func requestsThatComeAgainAreCharged() async throws {
+    let place = try await Place()
+    let (owner, count) = (place.juliet.id, 20 * DoorLimits.rosterItemsPerStanza)
+    let addresses = try (0..<2 * count).map { try bare("c\($0)@elsewhere.example") }
+    try await place.network.stage.parley.work { writer in
+      for (number, address) in addresses.enumerated() {
+        let subscription = number < count ? Subscription.nonePendingIn : Subscription.none.listed
+        try writer.put(
+          Contact(owner: owner, address: address, peer: nil, subscription: subscription, version: Position(2)))
+      }
+    }
+    try await place.logIn()
+    let ping = "<iq type='get' id='p' to='localhost'><ping xmlns='urn:xmpp:ping'/></iq>"
+    for _ in 0..<2 {
+      let heard = try await place.client.ask("<presence/>" + ping, until: "id='p'")
+      #expect(heard.split(separator: "type='subscribe'").count == count + 1)
+      #expect(place.charged() == 2 + 20)
+      try await place.client.ask("<presence type='unavailable'/>" + ping, until: "id='p'")
+      #expect(place.charged() == 2)
+    }
+    try await place.end()
+  }
+
   /// Whoever becomes available again and again is charged for the contacts whose last items are looked for.
   @Test func lookingForLastItemsIsChargedByContacts() async throws {
     let place = try await Place()

@@ -60,6 +60,14 @@ import XMPP
     "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' "
     + "to='localhost' version='1.0'>"
 
+  /// What logs Juliet in, with the ends of the answers.
+  private static let login = [
+    (header, "</stream:features>"),
+    ("<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>AGp1bGlldAB4</auth>", "<success"),
+    (header, "</stream:features>"),
+    ("<iq type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>", "</iq>"),
+  ]
+
   /// Creates Juliet, whose roster has some 110,000 bytes.
   private func rosterOwner(_ stage: Stage) async throws -> Party {
     let user = try await stage.accounts.register(try bare("juliet@localhost"), password: "x", displayName: nil)
@@ -102,12 +110,7 @@ import XMPP
     }
 
     var writes = stream.makeAsyncIterator()
-    for (text, end) in [
-      (Self.header, "</stream:features>"),
-      ("<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>AGp1bGlldAB4</auth>", "<success"),
-      (Self.header, "</stream:features>"),
-      ("<iq type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>", "</iq>"),
-    ] {
+    for (text, end) in Self.login {
       try await send(text)
       var answer = ""
       while !answer.contains(end), let write = await writes.next() { answer += write.text }
@@ -139,6 +142,53 @@ import XMPP
       #expect(client.value.deepest == 1)
       client.value.connection.lost()
     }.get()
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// A presence for which thousands of contacts are looked for counts as many elements: two end the turn of the loop.
+  @Test func presencesToManyContactsAreHandledInPieces() async throws {
+    let network = try ServerNetwork()
+    let stage = network.stage
+    let user = try await stage.accounts.register(try bare("juliet@localhost"), password: "x", displayName: nil)
+    let owner = user.id
+    let count = DoorLimits.elementsAtOnce / 2 * DoorLimits.contactsPerElement
+    let addresses = try (0..<count).map { try bare("c\($0)@localhost") }
+    try await stage.parley.work { writer in
+      for address in addresses {
+        try writer.put(Contact(owner: owner, address: address, peer: nil, subscription: .from, version: Position(2)))
+      }
+    }
+    let options = DoorContext.Options(domains: ["localhost"], allowsPlaintext: true, version: "1")
+    let door = DoorContext(accounts: stage.accounts, options: options, logger: network.door.logger)
+    let listener = try await XMPPListener(door: door, group: network.group, tls: { _ in nil })
+    let loop = try #require(listener.mounted.first).loop
+    let (stream, continuation) = AsyncStream<Write>.makeStream()
+    let client = try await loop.submit {
+      let connection = try listener.connect(on: loop, framing: .document, isSecured: false, peer: "192.0.2.1")
+      return NIOLoopBound(Client(connection, continuation), eventLoop: loop)
+    }.get()
+    var writes = stream.makeAsyncIterator()
+    // The answer comes behind all that the first presence has posted.
+    let read = "<iq type='get' id='r'><pubsub xmlns='http://jabber.org/protocol/pubsub'><items node='n'/></pubsub></iq>"
+    for (text, end) in Self.login + [("<presence/>" + read, "id='r'")] {
+      try await loop.submit {
+        client.value.connection.received(ByteBuffer(string: text))
+        client.value.connection.flush()
+      }.get()
+      var answer = ""
+      while !answer.contains(end), let write = await writes.next() { answer += write.text }
+    }
+    let presences = (1...5).map { "<presence><priority>\($0)</priority></presence>" }.joined()
+    let hub = stage.parley.hub
+    let reached = try await loop.submit {
+      _ = client.value.connection.mayRead()
+      client.value.connection.received(ByteBuffer(string: presences))
+      return hub.presence(of: owner)?.priority
+    }.get()
+    #expect(reached == 2)
+    while hub.presence(of: owner)?.priority != 5 { await Task.yield() }
+    try await loop.submit { client.value.connection.lost() }.get()
     await listener.stopAccepting()
     try await network.end()
   }

@@ -16,10 +16,16 @@ struct ContactTable: Sendable {
   /// what concerns one domain costs by its contacts.
   private(set) var remoteSubscribers: [String: [BareJID]] = [:]
   private(set) var remoteSubscriptions: [String: [BareJID]] = [:]
+  /// The contacts whose request for the user's presence is unanswered, which each login is sent: at most as many as have
+  /// `Limits.requestsBytesMax`, where a roster may have three times as many items.
+  private(set) var requests: Set<BareJID> = []
 
   init(_ contacts: [BareJID: Contact]) {
     merged = contacts
-    for contact in contacts.values { list(contact) }
+    for contact in contacts.values {
+      list(contact)
+      if contact.subscription.pendingIn { requests.insert(contact.address) }
+    }
   }
 
   /// The number of items, at the cost of those that have changed.
@@ -42,6 +48,11 @@ struct ContactTable: Sendable {
     {
       if let before { unlist(before) }
       if let contact { list(contact) }
+    }
+    if contact?.subscription.pendingIn == true {
+      requests.insert(address)
+    } else if before?.subscription.pendingIn == true {
+      requests.remove(address)
     }
     changed.updateValue(contact, forKey: address)
     guard changed.count * changed.count >= merged.count else { return }

@@ -214,6 +214,9 @@ extension ContactSnapshot {
     return addresses.compactMap { contact($0) }
   }
 
+  /// The contacts whose request for the user's presence is unanswered, in no order, at the cost of their number.
+  public var requests: [Contact] { own.requests.compactMap { contact($0) }.filter(\.subscription.pendingIn) }
+
   /// The number of `contacts` at most, without composing them: those in several contact groups count for each.
   public var contactCountMax: Int { shared.reduce(own.count) { $0 + $1.members.count } }
 

@@ -6,8 +6,8 @@ import Synchronization
 extension Hub {
   /// Sets the availability of a session (RFC 6121 4.2 to 4.5): subscribers and the user's own resources are told; an
   /// initial presence is answered with those of the contacts' and the user's other resources. Returns the number of
-  /// deliveries, to contacts elsewhere and questions for their presence included, if they are many (`Limits.fanOutMin`),
-  /// for `SendingBudget.owe`; otherwise 0.
+  /// deliveries, to contacts elsewhere and questions for their presence included, or of the contacts who were looked for if
+  /// these are more, if they are many (`Limits.fanOutMin`), for `SendingBudget.owe`; otherwise 0.
   @discardableResult
   public func setPresence(_ presence: Presence, of session: any LiveSession) -> Int {
     let party = session.party

@@ -5,7 +5,8 @@ struct LaneBatch {
   private var lanes: [(lane: Lane, items: [Lane.Item])] = []
   /// The fan-out that is being added.
   private var fanOut: FanOut?
-  /// The deliveries of fan-outs so far.
+  /// The deliveries of fan-outs so far, or the recipients that were looked for if these are more: somebody with thousands of
+  /// contacts who are offline costs as many looks.
   private(set) var fanOutCount = 0
   private let load: FanOutLoad?
   /// The effects of the commit from the one whose deliveries are being added: the next post that is settled, or continues in a
@@ -47,7 +48,9 @@ struct LaneBatch {
   /// Adds deliveries to so many sessions or addresses elsewhere, which are a fan-out of this origin if they are many.
   mutating func spread(_ origin: FanOut, to count: Int, _ add: (inout LaneBatch) -> Void) {
     fanOut = count >= Limits.fanOutMin ? origin : nil
+    let before = fanOutCount
     add(&self)
+    if fanOut != nil { fanOutCount = max(fanOutCount, before + count) }
     fanOut = nil
   }
 

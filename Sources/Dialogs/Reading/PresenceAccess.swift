@@ -61,7 +61,7 @@ extension Hub {
     if address != viewer.bare {
       let isShown =
         viewer.local == nil
-        ? theirs.own.contains { $0.address.hasDomain(viewer.domain) && $0.subscription.from }
+        ? theirs.own.remoteSubscribers[viewer.domain] != nil
         : theirs.contact(viewer.bare)?.subscription.from == true
       guard isShown, !theirs.blocks(viewer) else { return nil }
       // A viewer's roster is their own server's.

@@ -15,6 +15,8 @@ protocol SessionOutlet: AnyObject {
   /// Sends what was gathered if it is much. Returns whether work that has waited may write more now; if not,
   /// `XMPPSession.resumeReading` or `resumeAnswers` is called once it may.
   func takesMore() -> Bool
+  /// Notes that the element just handled has taken as long as so many further ones (`DoorLimits.elementsAtOnce`).
+  func handled(elements count: Int)
   /// Stops reading from the other side, until each reason is gone.
   func pause(_ why: ReadingPauses)
   func unpause(_ why: ReadingPauses)
@@ -32,6 +34,7 @@ protocol SessionOutlet: AnyObject {
 
 extension SessionOutlet {
   func takesMore() -> Bool { true }
+  func handled(elements count: Int) {}
   func posting() -> (() -> Void)? { nil }
   func ending() -> Post? { nil }
   func entered(_ room: BareJID) {}

@@ -328,6 +328,14 @@ final class XMPPSession {
     if stanzas > 0, impersonated?.behalf == nil { sending.owe(stanzas: stanzas, now: parley.clock.now) }
   }
 
+  /// Charges the user for what a presence has cost, as `Hub.setPresence` returns it. It counts as several of the elements that are
+  /// handled at once.
+  func charge(deliveries count: Int) {
+    if count == 0 { return }
+    outlet?.handled(elements: count / DoorLimits.contactsPerElement)
+    sending.owe(deliveries: count, now: parley.clock.now)
+  }
+
   /// Returns whether a stanza is the answer to a request of others, of which there are no more than requests. It is not
   /// charged: whoever asks a client often would use up what its user may send.
   func answersRequest(_ stanza: Stanza) -> Bool {

@@ -499,12 +499,15 @@ final class XMPPConnection: SessionOutlet {
       perform(machine.violated(violation, id: DoorContext.randomID()))
     }
     sendMuch()
-    handledAtOnce += 1
-    if handledAtOnce >= DoorLimits.elementsAtOnce {
-      handledAtOnce = 0
-      waitForTurn()
-    }
+    handled(elements: 1)
     return restart == .no && pauses.isEmpty && !isOver && machine.phase != .closed ? .proceed : .stop
+  }
+
+  func handled(elements count: Int) {
+    handledAtOnce += count
+    if handledAtOnce < DoorLimits.elementsAtOnce { return }
+    handledAtOnce = 0
+    waitForTurn()
   }
 
   // MARK: The machine's outputs

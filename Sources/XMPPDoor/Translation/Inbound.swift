@@ -254,7 +254,7 @@ enum Inbound {
           // XEP-0045 7.14: an unavailable session leaves its rooms.
           if !presence.isAvailable { RoomInbound.leaveAll(session) }
           let count = session.parley.hub.setPresence(presence, of: session.handle)
-          if count > 0 { session.sending.owe(deliveries: count, now: session.parley.clock.now) }
+          session.charge(deliveries: count)
           if isFirst || !presence.isAvailable { PEP.became(isAvailable: presence.isAvailable, session) }
           if presence.isAvailable {
             EntityCapabilities.announced(stanza.element, by: session)
@@ -314,15 +314,16 @@ enum Inbound {
     }
   }
 
-  /// Sends pending subscription requests again at every initial presence until they are answered (RFC 6121 3.1.3).
+  /// Sends pending subscription requests again at every initial presence until they are answered (RFC 6121 3.1.3). The other
+  /// contacts are not looked at: whoever becomes available again and again may have thousands of them.
   private static func requests(_ session: XMPPSession) {
-    guard let contactSnapshot = session.contactSnapshot else { return }
+    guard let requests = session.contactSnapshot?.requests else { return }
     var bytes = 0
-    for contact in contactSnapshot.contacts where contact.subscription.pendingIn {
+    for contact in requests {
       bytes += contact.request?.count ?? 0
       Outbound.subscription(.subscribe, from: contact.address, stanza: contact.request, to: session)
     }
-    session.charge(bytes: bytes)
+    session.charge(items: requests.count, bytes: bytes)
   }
 
   /// Returns the children of a subscription stanza, which alone are stored. The stanza's language is therefore written at

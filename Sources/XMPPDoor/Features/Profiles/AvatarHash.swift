@@ -75,8 +75,7 @@ struct AvatarHash: Feature {
     session[retraction] = profile.avatarHash == nil ? next : nil
     session.presence = next
     session.avatarSaid = amended
-    let count = session.parley.hub.setPresence(next, of: session.handle)
-    if count > 0 { session.sending.owe(deliveries: count, now: next.time) }
+    session.charge(deliveries: session.parley.hub.setPresence(next, of: session.handle))
   }
 
   /// The children of a presence, and what they say of the avatar.
