@@ -126,6 +126,11 @@ public enum Limits {
   #else
     static let stanzaTime: Duration = .microseconds(40)
   #endif
+  /// The looks at people or rooms in memory that take as long as a stanza: 200 ns each, as at a contact who is online or not. To put a
+  /// session into the audience of a room, to remove it, or to replace a snapshot of contacts takes as long as `looksPerPlace`.
+  static let looksPerStanza = 200
+  static let lookTime = stanzaTime / looksPerStanza
+  static let looksPerPlace = 3
   /// The time from which on a post or a read is charged for it: ordinary ones, which take less, count as one stanza whatever the machine.
   static let chargedTimeLeast = stanzaTime * 25
   /// The time of a thread that reads for which the asker is charged as for one stanza (`Parley.readOwner`): longer than that of the only

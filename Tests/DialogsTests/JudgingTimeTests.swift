@@ -32,17 +32,29 @@ import Testing
     var judging = JudgingTime(times.clocks)
     judging.batchBegins()
     times.pass(2)
-    #expect(judging.postEnded() == 0)
+    #expect(judging.postEnded(looks: 0) == 0)
     times.pass(24)
-    #expect(judging.postEnded() == 0)
+    #expect(judging.postEnded(looks: 0) == 0)
     // An ordinary post reads one clock, which is no system call.
     #expect(times.reads.withLock { $0 } == 1)
     times.pass(25)
-    #expect(judging.postEnded() == 25)
+    #expect(judging.postEnded(looks: 0) == 25)
     times.pass(90)
-    #expect(judging.postEnded() == 90)
+    #expect(judging.postEnded(looks: 0) == 90)
     times.pass(100_000)
-    #expect(judging.postEnded() == Limits.chargedStanzasMax)
+    #expect(judging.postEnded(looks: 0) == Limits.chargedStanzasMax)
+  }
+
+  /// The effects of a post count before they are made.
+  @Test func whatTheEffectsLookAtIsCharged() {
+    let times = Times()
+    var judging = JudgingTime(times.clocks)
+    judging.batchBegins()
+    #expect(judging.postEnded(looks: 25 * Limits.looksPerStanza - 1) == 0)
+    #expect(judging.postEnded(looks: 25 * Limits.looksPerStanza) == 25)
+    times.pass(10)
+    #expect(judging.postEnded(looks: 20 * Limits.looksPerStanza) == 30)
+    #expect(judging.total == Limits.stanzaTime * 80 - Limits.lookTime)
   }
 
   /// The thread does not run while others do, and what the posts before took is theirs.
@@ -51,18 +63,18 @@ import Testing
     var judging = JudgingTime(times.clocks)
     judging.batchBegins()
     times.pass(1_000, ran: 1)
-    #expect(judging.postEnded() == 0)
+    #expect(judging.postEnded(looks: 0) == 0)
     for _ in 0..<10 {
       times.pass(20)
-      #expect(judging.postEnded() == 0)
+      #expect(judging.postEnded(looks: 0) == 0)
     }
     times.pass(300, ran: 30)
-    #expect(judging.postEnded() == 30)
+    #expect(judging.postEnded(looks: 0) == 30)
     // What passes between two batches is nobody's.
     times.pass(500)
     judging.batchBegins()
     times.pass(26)
-    #expect(judging.postEnded() == 26)
+    #expect(judging.postEnded(looks: 0) == 26)
   }
 
   /// The author has a thousand stanzas at once: the first post that exceeds them is judged as well, and the next ones wait.

@@ -183,6 +183,23 @@ import Testing
     #expect(budget(romeo, on: stage).owesDeliveries(now: stage.clock.now))
   }
 
+  /// So it is by the contacts whom it may be for, whether the account is named, as by XMPP clients, and whether it has a session.
+  @Test(arguments: [false, true], [false, true])
+  func aPublicationIsChargedByTheContactsWhoMaySeeIt(isNamed: Bool, isOnline: Bool) async throws {
+    let stage = try Stage(sending: slow)
+    let romeo = try await stage.user("romeo")
+    for friend in try await stage.crowd(Limits.fanOutMin) {
+      try await stage.parley.post(.link(friend.address, name: nil, groups: nil, mutual: true), by: romeo)
+    }
+    if isOnline { _ = try await stage.session(romeo, "orchard") }
+    for number in 0..<16 {
+      #expect(!budget(romeo, on: stage).owesDeliveries(now: stage.clock.now))
+      let intent = NodeIntent.publish(publication("\(number)"))
+      try await stage.parley.post(.node(intent, at: isNamed ? romeo.address : nil), by: romeo)
+    }
+    #expect(budget(romeo, on: stage).owesDeliveries(now: stage.clock.now))
+  }
+
   /// One who publishes at another's node is charged for that user's contacts.
   @Test func aVisitorIsChargedByTheOwnersContacts() async throws {
     let stage = try Stage(sending: slow)

@@ -1,3 +1,4 @@
+import Addresses
 import Basics
 import DialogsFixtures
 import Synchronization
@@ -43,6 +44,17 @@ import Testing
         completion: .callback { [self] _ in names.withLock { $0.append(name) } })
       #expect(stage.parley.submit(post))
     }
+
+    /// Submits a post that takes no time before its commit.
+    func submit(_ name: String, by party: Party, _ intent: Intent) {
+      let post = Post(
+        author: party, intent: intent,
+        completion: .callback { [self] result in
+          let isDone = if case .success = result { true } else { false }
+          names.withLock { $0.append(isDone ? name : "\(name) failed") }
+        })
+      #expect(stage.parley.submit(post))
+    }
   }
 
   @Test func whoHasUsedUpTheTimeOfABatchWaitsForTheNext() async throws {
@@ -73,6 +85,82 @@ import Testing
       scene.submit("juliet", by: juliet, takes: 1)
     }
     #expect(scene.order.last == "juliet" && scene.order.count == 102)
+  }
+
+  /// Those who may be notified of a publication are known before they are, and contacts without consent are none of them.
+  @Test func thoseWhoAreNotifiedCountForTheShare() async throws {
+    let scene = try Scene()
+    let (stage, now) = (scene.stage, scene.stage.clock.now)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let budget = stage.parley.sending.budget(of: romeo, from: nil, now: now)
+    // Each of three publications takes more than a third of the share.
+    let addresses = try (0...Limits.batchShare * Limits.looksPerStanza / 3).map {
+      try BareJID("c\($0)@elsewhere.example")
+    }
+    func publication(_ number: Int) -> Intent {
+      let item = NodePublication.Item(id: "\(number)", content: .opaque([]))
+      return .node(.publish(NodePublication(node: "n", item: item, conditions: [])), at: nil)
+    }
+    for subscription in [Subscription.none.listed, .from] {
+      try await stage.parley.work { writer in
+        for address in addresses {
+          try writer.put(
+            Contact(owner: romeo.id, address: address, peer: nil, subscription: subscription, version: Position(1)))
+        }
+      }
+      let session = try await stage.session(romeo, "orchard")
+      try await stage.together(romeo) {
+        for number in 1...5 { scene.submit("romeo \(number)", by: romeo, publication(number)) }
+        scene.submit("juliet", by: juliet, publication(1))
+      }
+      let order = Array(scene.order.suffix(6))
+      if subscription == .from {
+        #expect(order == ["romeo 1", "romeo 2", "romeo 3", "juliet", "romeo 4", "romeo 5"])
+        #expect(!budget.isFull(now: now))
+      } else {
+        #expect(order == ["romeo 1", "romeo 2", "romeo 3", "romeo 4", "romeo 5", "juliet"])
+        #expect(budget.isFull(now: now))
+      }
+      stage.parley.hub.unregister(session, time: now)
+    }
+  }
+
+  /// So are the rooms to which an app's session comes, as with a long poll, and those that it leaves.
+  @Test func theRoomsOfSessionsCountForTheShare() async throws {
+    let scene = try Scene()
+    let (stage, now) = (scene.stage, scene.stage.clock.now)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let budget = stage.parley.sending.budget(of: romeo, from: nil, now: now)
+    // A session's beginning takes 25 stanzas, which are charged, and its end half as many.
+    let count = 25 * Limits.looksPerStanza / (2 * Limits.looksPerPlace) + 1
+    try await stage.parley.work { writer in
+      for number in 0..<count {
+        let room = try writer.insertRoom(
+          localpart: "room\(number)", in: romeo.realm, externalID: nil, settings: .group, createdAt: now)
+        try writer.put(
+          Member(
+            room: room.id, party: romeo, affiliation: .member, nick: "romeo", since: .zero, joinedAt: now,
+            version: .zero),
+          ordinal: 0)
+      }
+    }
+    #expect(budget.isFull(now: now))
+    let polls = (0..<13).map { _ in RecordingSession(romeo) }
+    try await stage.together(romeo) {
+      for (number, poll) in polls.enumerated() {
+        var onlineSession = OnlineSession(session: poll, door: .app, resource: "\(number)")
+        onlineSession.isUnseen = true
+        scene.submit("romeo", by: romeo, .goOnline(onlineSession))
+      }
+      scene.submit("juliet", by: juliet, .confirm(.zero))
+    }
+    #expect(scene.order.count == 14 && scene.order.firstIndex(of: "juliet") == 6)
+    #expect(!budget.isFull(now: now))
+    try await stage.together(romeo) {
+      for poll in polls { scene.submit("romeo", by: romeo, .room(.vacate(poll.id))) }
+      scene.submit("juliet", by: juliet, .confirm(.zero))
+    }
+    #expect(scene.order.count == 28 && scene.order.lastIndex(of: "juliet") == 14 + 11)
   }
 
   /// What the first half of a failed batch leaves behind is not overtaken by the second.

@@ -154,6 +154,13 @@ extension Hub {
     }
   }
 
+  /// Returns the number of people whose snapshots `rename` replaces, at most.
+  func viewerCountMax(of groups: [SharedContacts]) -> Int {
+    groups.reduce(0) { sum, group in
+      group.seen.reduce(sum + group.members.count) { $0 + (contactGroups($1)?.members.count ?? 0) }
+    }
+  }
+
   /// Shows those who have joined or left a group and its other members to each other, or no longer, where nothing but
   /// the cause decides it.
   func showPresences(_ change: ContactGroupChange, by cause: ContactGroupCause, time: Timestamp) {
@@ -236,28 +243,11 @@ extension ContactSnapshot {
     return names
   }
 
-  /// Calls `body` with the `contacts` and what `find` returns for the local ones, without those by groups for whom it
-  /// returns `nil`: they are not even composed.
-  func forEachContact<Found>(finding find: (UserID) -> Found?, _ body: (Contact, Found?) -> Void) {
-    for contact in own {
-      let contact = shared.isEmpty ? contact : self.contact(contact.address) ?? contact
-      body(contact, contact.peer.flatMap(find))
-    }
-    for (index, each) in shared.enumerated() {
-      let names = [each.group.displayName]
-      for (address, party) in each.members where party.id != user.id {
-        guard let found = find(party.id), own[address] == nil else { continue }
-        if shared.count == 1 {
-          // As `contact` would, with nothing to merge.
-          var contact = Contact(
-            owner: user.id, address: address, peer: party.id, groups: names, subscription: .both, version: .zero)
-          contact.sharedBy = names
-          body(contact, found)
-        } else if !shared[..<index].contains(where: { $0.members[address] != nil }), let contact = contact(address) {
-          body(contact, found)
-        }
-      }
-    }
+  /// The number of those who see this user's presence, here and elsewhere, at most, without composing them: those in several contact
+  /// groups count for each.
+  var subscriberCountMax: Int {
+    let elsewhere = own.remoteSubscribers.values.reduce(0) { $0 + $1.count }
+    return shared.reduce(own.subscribers.count + elsewhere) { $0 + $1.members.count }
   }
 
   /// The local users who see this user's presence (`from`, `both`).

@@ -115,7 +115,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
           }
           let taken = judge.judgingTime.total
           try judge.judge(post)
-          shares.count(judge.judgingTime.total - taken, of: post)
+          shares.count(judge.judgingTime.total - taken + timeOfEnd(by: post), of: post)
         }
         try judge.finish()
       }
@@ -145,6 +145,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     tell(effects)
     trace?.told()
     registries.hooks.wake()
+  }
+
+  /// Returns the time that the audiences will take to forget the session that a post ends; its beginning was charged for it.
+  private func timeOfEnd(by post: Post) -> Duration {
+    guard case .room(.vacate(let session, isLost: _)) = post.intent else { return .zero }
+    return Limits.lookTime * (Limits.looksPerPlace * audiences.roomCount(of: session))
   }
 
   private func refuse(_ batch: ArraySlice<Post>, _ problem: Problem) {
@@ -276,12 +282,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   }
 
   /// Returns the deliveries of a post's node events for which its author is charged now: those to explicit subscribers, whose number is
-  /// not known before, and of a visit those to the owner's contacts. The owner was charged for these (`Parley.submit`).
+  /// not known before, and those to the owner's contacts where they were not charged before (`Parley.submit`), as of a visit, or of
+  /// an owner who has no session.
   private func takeNodeDeliveries(of post: Post) -> Int {
     defer { nodeAudience = (0, 0) }
     if post.isFromBackend { return 0 }
-    let contacts = if case .visit = post.intent { nodeAudience.contacts } else { 0 }
-    return nodeAudience.subscribers + contacts
+    return nodeAudience.subscribers + (post.charge == nil ? nodeAudience.contacts : 0)
   }
 
   /// Charges whoever caused the deliveries: a component that acts in a user's name for itself, as for those to contacts.

@@ -76,6 +76,8 @@ struct Judge {
   var owedPushes = OwedPushes()
   /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
   private var chargedRows = 0
+  /// The people and rooms at which the effects of the present post look (`Limits.looksPerStanza`).
+  private var looks = 0
   /// The rows that this batch has changed to end rooms, and the people at whom it has looked (`Limits.endedRowsAtOnce`).
   var endedRows: Int64 = 0
   /// The bytes that posts have stored beside entries so far (`countBeside`).
@@ -256,6 +258,7 @@ struct Judge {
     nodePeople.rollBack()
     owedPushes.batchEnded()
     chargedRows = 0
+    looks = 0
     begun = nil
     charges = []
     keptContacts = KeptContacts()
@@ -307,7 +310,7 @@ struct Judge {
       begun = nil
       effects.append(.settled(post, .failure(problem)))
     }
-    var stanzas = max(chargedRows / Limits.rowsPerStanza, judgingTime.postEnded())
+    var stanzas = max(chargedRows / Limits.rowsPerStanza, judgingTime.postEnded(looks: looks))
     if begun != nil || post.begun != nil, case .room = post.intent { stanzas = min(stanzas, Limits.chargedPieceMax) }
     if let begun {
       // The post as it was posted: what a component does in a user's name keeps its place among the posts of the component.
@@ -318,6 +321,7 @@ struct Judge {
       handled[inbound.stream] = inbound.number
     }
     chargedRows = 0
+    looks = 0
     if stanzas > 0, !post.isFromBackend, !post.intent.isOfServer {
       charges.append((sendingBudget(of: post), stanzas))
     }
@@ -520,6 +524,15 @@ struct Judge {
     case .contactGroup, .contactNamed:
       hasChangedGroups = true
       keptContacts = KeptContacts()
+      if case .contactNamed(_, let groups, _) = item {
+        looks += Limits.looksPerPlace * hub.viewerCountMax(of: groups)
+      }
+    case .node(let event, let contactSnapshot): looks += hub.looks(for: event, contactSnapshot)
+    case .profile(let party, _, by: _, let contactSnapshot):
+      looks += hub.subscriberCountMax(of: party.id, contactSnapshot)
+    // With its end, of which the number of rooms is not known here (`CommitLoop.timeOfEnd`).
+    case .followed(let memberships, _): looks += 2 * Limits.looksPerPlace * memberships.count
+    case .room(.sessionMoved): looks += Limits.looksPerPlace
     default: break
     }
     effects.append(item)
@@ -800,6 +813,8 @@ struct Judge {
     var onlineSession = onlineSession
     onlineSession.since = time
     tell(.arrived(onlineSession, contactSnapshot))
+    // The hub notes the domains of contacts elsewhere.
+    if present.isEmpty { looks += contactSnapshot.own.remoteSubscriptions.count }
     arriving.append(onlineSession)
     var receipt = Receipt(position: head)
     if onlineSession.door == .app {

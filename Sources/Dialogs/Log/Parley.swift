@@ -250,7 +250,11 @@ public final class Parley: Sendable {
       // Lanes count what a component does in a user's name for the user: so one user of a gateway does not hold up the others.
       let author = post.behalf?.user ?? post.author.address
       place = (large.address, RoomLoad(load: registries.fanOutLoad, room: large.dialog, author: author))
-    case .node(_, at: .none), .profile: count = hub.contactSnapshot(of: post.author.id)?.subscribers.count ?? 0
+    case .node(_, at: let host):
+      // XMPP clients name their account.
+      if let host, host != post.author.address { return post }
+      count = hub.subscriberCountMax(of: post.author.id, nil)
+    case .profile: count = hub.subscriberCountMax(of: post.author.id, nil)
     default: return post
     }
     if count < Limits.fanOutMin { return post }

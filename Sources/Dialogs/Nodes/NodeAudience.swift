@@ -23,16 +23,19 @@ extension Hub {
     var told: Set<SessionID> = []
     add(event, to: onlineSessions(of: event.owner.id), &told, into: &batch)
     if let contactSnapshot, event.isForContacts {
-      contacts = contactSnapshot.subscribers.count
+      contacts = contactSnapshot.subscriberCountMax
+      // Other contacts are not looked at: a roster may have thousands who have agreed to nothing.
       batch.spread(.user(event.owner.id), to: contacts) { batch in
-        contactSnapshot.forEachContact(finding: { online($0) }) { contact, other in
-          guard contact.subscription.from else { return }
-          if contact.peer == nil { return addElsewhere(event, to: contact, contactSnapshot, into: &batch) }
-          guard let other,
-            event.configuration.denial(to: people.relation(of: contact.address, contact)) == nil,
+        for user in contactSnapshot.subscribers {
+          guard let other = online(user) else { continue }
+          let address = other.contactSnapshot.user.address
+          guard event.configuration.denial(to: people.relation(of: address, contactSnapshot.contact(address))) == nil,
             !isBlocked(other.contactSnapshot, contactSnapshot, event.owner)
-          else { return }
+          else { continue }
           add(event, to: other.onlineSessions, &told, into: &batch)
+        }
+        for addresses in contactSnapshot.remoteSubscribers.values {
+          for address in addresses { addElsewhere(event, to: address, contactSnapshot, into: &batch) }
         }
       }
     }
@@ -52,11 +55,27 @@ extension Hub {
     return (many(contacts), many(people.subscriptions.count))
   }
 
+  /// Returns the number of people at whom `route` looks, at most.
+  func looks(for event: NodeEvent, _ contactSnapshot: ContactSnapshot?) -> Int {
+    if event.recipient != nil { return 0 }
+    let contacts = event.isForContacts ? subscriberCountMax(of: event.owner.id, contactSnapshot) : 0
+    return contacts + event.people.subscriptions.count
+  }
+
+  /// Returns `ContactSnapshot.subscriberCountMax` of a user.
+  ///
+  /// - Parameter contactSnapshot: the user's, if they are not online.
+  func subscriberCountMax(of user: UserID, _ contactSnapshot: ContactSnapshot?) -> Int {
+    (self.contactSnapshot(of: user) ?? contactSnapshot)?.subscriberCountMax ?? 0
+  }
+
   /// Adds the clients of a contact elsewhere that want to be notified, as far as the contact shows itself to the owner.
   private func addElsewhere(
-    _ event: NodeEvent, to contact: Contact, _ contactSnapshot: ContactSnapshot, into batch: inout LaneBatch
+    _ event: NodeEvent, to address: BareJID, _ contactSnapshot: ContactSnapshot, into batch: inout LaneBatch
   ) {
-    guard contact.subscription.to, !contactSnapshot.blocks(JID(contact.address)) else { return }
+    guard let contact = contactSnapshot.contact(address), contact.peer == nil, contact.subscription.to,
+      !contactSnapshot.blocks(JID(address))
+    else { return }
     let resources = remotePresences.interested(in: event.node, of: event.owner.address, at: contact.address)
     guard !resources.isEmpty,
       event.configuration.denial(to: event.people.relation(of: contact.address, contact)) == nil,

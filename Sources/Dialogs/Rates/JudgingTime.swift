@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time that posts take of the committer, measured as they are judged. Theory:
+/// The time that posts take of the committer, measured as they are judged, and that of their effects. Theory:
 ///
 /// A post counts as one stanza when it is read. Some take as long as hundreds, by what their author has stored: a change that looks
 /// at all of a user's rooms, or one that is refused after 5,000 items were read. So the author is charged for the time, as for so many
@@ -9,6 +9,9 @@ import Glibc
 /// The work of others on the machine must not count. A thread that does not run takes none of its own time, but to read that
 /// time is a system call. So it is read once per batch, and after a post that has taken long by the wall clock. What the posts
 /// between two reads have taken by the wall clock is subtracted: a post is never charged for more than it took.
+///
+/// Effects come when the batch is committed, and nothing of it can wait any more. So the time of those that look at many people or rooms
+/// is known before, by the number of these.
 struct JudgingTime: Sendable {
   private let clocks: JudgingClocks
   /// Both times at the last read of the thread's.
@@ -25,20 +28,22 @@ struct JudgingTime: Sendable {
     began = read.wall
   }
 
-  /// Returns the stanzas that take as long as the post that has just been judged; 0 if it took less than
+  /// Returns the stanzas that take as long as the post that has just been judged, with its effects; 0 if it takes less than
   /// `Limits.chargedTimeLeast`.
-  mutating func postEnded() -> Int {
+  ///
+  /// - Parameter looks: The people and rooms at which the effects look, each for `Limits.lookTime`.
+  mutating func postEnded(looks: Int) -> Int {
     let now = clocks.wall()
     let (before, elapsed) = (began - read.wall, now - began)
     began = now
-    if elapsed < Limits.chargedTimeLeast {
-      total += elapsed
-      return 0
+    var taken = elapsed
+    if elapsed >= Limits.chargedTimeLeast {
+      let thread = clocks.thread()
+      taken = max(.zero, min(elapsed, thread - read.thread - before))
+      read = (now, thread)
     }
-    let thread = clocks.thread()
-    let taken = min(elapsed, thread - read.thread - before)
-    read = (now, thread)
-    total += max(.zero, taken)
+    taken += Limits.lookTime * looks
+    total += taken
     return Self.stanzas(taking: taken)
   }
 
@@ -76,7 +81,7 @@ extension Intent {
   /// Whether it is the server's own work in the name of its author, who does not choose it, or that of an operator.
   var isOfServer: Bool {
     switch self {
-    case .work, .erase, .imported, .outbox, .endTyping, .handOver, .refused: true
+    case .work, .erase, .imported, .outbox, .endTyping, .refused: true
     default: false
     }
   }

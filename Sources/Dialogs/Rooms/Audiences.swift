@@ -171,6 +171,9 @@ struct Audiences {
     rooms[room]?.followers.setSeesAddresses(seesAddresses, user: user)
   }
 
+  /// Returns the number of rooms that a session follows.
+  func roomCount(of session: SessionID) -> Int { followed[session]?.count ?? 0 }
+
   /// Removes a session that has ended.
   mutating func forget(_ session: SessionID) {
     for room in followed.removeValue(forKey: session) ?? [] {
