@@ -418,6 +418,28 @@ import Testing
     #expect(budget.charge(stanzas: 1, bytes: 0, now: scene.clock.now) != nil)
   }
 
+  /// A presence is shown to all contacts: none is while deliveries are owed, though many may come in one read.
+  @Test func noPresenceIsShownWhileDeliveriesAreOwed() async throws {
+    let scene = try await Scene()
+    let session = try await scene.connect(try await scene.logIn())
+    _ = scene.watcher.taken()
+    let now = scene.clock.now
+    func show(_ availability: String) async throws -> [Presence.Availability] {
+      let text = Array(#"{"id":"1","type":"presence","data":{"availability":"\#(availability)"}}"#.utf8)
+      try await scene.loop.executeInContext { text.withUnsafeBytes { session.value.take($0) } }
+      await scene.loop.run()
+      return scene.watcher.taken().map(\.availability)
+    }
+    #expect(try await show("away") == [.away])
+    // Those of four seconds at once, and of one more.
+    let perSecond = Limits.sendingStanzasPerSecond * Limits.sendingDeliveriesPerStanza
+    scene.parley.sending.budget(of: scene.juliet, from: "192.0.2.1", now: now)
+      .owe(deliveries: perSecond * (Limits.sendingDeliveriesBurstSeconds + 1), now: now)
+    #expect(try await show("doNotDisturb") == [])
+    await scene.pass(2)
+    #expect(try await show("chat") == [.chat])
+  }
+
   /// The last writes of a session may fill its channel when the session has ended already: nothing would release what it counts.
   @Test func aClosedSessionHoldsNothing() async throws {
     let scene = try await Scene()

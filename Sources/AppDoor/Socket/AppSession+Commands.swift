@@ -259,6 +259,8 @@ extension AppSession {
   private func presence(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
     let input = try input(SetPresenceInput.self, frame)
     try door.limiters.others.take(session.caller.user.id, now: parley.clock.now)
+    // A thousand of them may be in one read, and each is shown to thousands of contacts.
+    try session.sending.take(now: parley.clock.now, waitsForRooms: false)
     if let status = input.status {
       try Checks.text(status, field: "status")
       guard status.utf8.count <= Limits.statusBytesMax else {
