@@ -283,11 +283,14 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 
   /// Returns the deliveries of a post's node events for which its author is charged now: those to explicit subscribers, whose number is
   /// not known before, and those to the owner's contacts where they were not charged before (`Parley.submit`), as of a visit, or of
-  /// an owner who has no session.
+  /// an owner who has no session. Whoever adds others to a room, and so changes their bookmarks, is not charged for their contacts.
   private func takeNodeDeliveries(of post: Post) -> Int {
     defer { nodeAudience = (0, 0) }
     if post.isFromBackend { return 0 }
-    return nodeAudience.subscribers + (post.charge == nil ? nodeAudience.contacts : 0)
+    switch post.intent {
+    case .node, .visit, .profile: return nodeAudience.subscribers + (post.charge == nil ? nodeAudience.contacts : 0)
+    default: return nodeAudience.subscribers
+    }
   }
 
   /// Charges whoever caused the deliveries: a component that acts in a user's name for itself, as for those to contacts.

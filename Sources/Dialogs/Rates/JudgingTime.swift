@@ -11,7 +11,7 @@ import Glibc
 /// between two reads have taken by the wall clock is subtracted: a post is never charged for more than it took.
 ///
 /// Effects come when the batch is committed, and nothing of it can wait any more. So the time of those that look at many people or rooms
-/// is known before, by the number of these.
+/// is counted before, by the number of these.
 struct JudgingTime: Sendable {
   private let clocks: JudgingClocks
   /// Both times at the last read of the thread's.
@@ -42,7 +42,7 @@ struct JudgingTime: Sendable {
       taken = max(.zero, min(elapsed, thread - read.thread - before))
       read = (now, thread)
     }
-    taken += Limits.lookTime * looks
+    if looks > 0 { taken += Limits.lookTime * looks }
     total += taken
     return Self.stanzas(taking: taken)
   }
