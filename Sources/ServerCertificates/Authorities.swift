@@ -4,12 +4,10 @@ import SwiftASN1
 import X509
 
 /// The certificate authorities that are trusted for other servers.
-struct Authorities: Sendable {
-  let store: CertificateStore
+struct Authorities: Equatable, Sendable {
   private let byName: [DistinguishedName: [Certificate]]
 
   init(_ certificates: [Certificate]) {
-    store = CertificateStore(certificates)
     byName = Dictionary(grouping: certificates, by: \.subject)
   }
 

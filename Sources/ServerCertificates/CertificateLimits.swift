@@ -33,9 +33,20 @@ package enum CertificateLimits {
   static let peerNamesMax = 512
   /// The names that an error text lists.
   static let namesShownMax = 5
+  /// The checks of signatures in one judgement, each of which takes 0.1 ms of a processor, or 1 ms with the largest keys: a chain of
+  /// three needs three, one of ten in any order ten, and as many again to say what is wrong with it. At the bound no further issuers are
+  /// tried, so a chain that has not led to an authority by then is not valid (`SignatureChecks`).
+  static let signatureChecksMax = 32
+  /// The product of the bytes of a chain's names and of its name constraints that counts as one check, some 15,000 comparisons: a hundred
+  /// names below an authority of ten domains are one or two.
+  static let namesPerCheck = 262_144
+  /// The TLSA records of one target that are of use; each hashes up to the bytes of a chain. A target has two, and four while its key
+  /// changes; further ones count as absent.
+  static let tlsaMax = 16
   /// The verifications that run at once; others wait, as many as there are streams that are being negotiated. They take
-  /// a millisecond or two of a processor, and must leave processors to the users' connections.
-  static let verificationsAtOnce = 2
+  /// a millisecond or two of a processor, and some 30 at most. A machine with two processors has two threads for all such work, of which
+  /// one must be left to the users' requests.
+  static let verificationsAtOnce = 1
   /// The bytes of valid chains that are remembered for resumed TLS sessions, which present the first certificate alone:
   /// about 1,000 chains. At the bound all are forgotten; a peer whose chain was is told that its issuer's certificate is
   /// missing, and its next full handshake presents it.

@@ -11,12 +11,16 @@ struct ChainPolicy: VerifierPolicy, Sendable {
   /// RFC 5280 4.2.1.10 would leave unconstrained.
   let names: [String]
   let mustContain: (@Sendable (Certificate) -> Bool)?
+  private let checks: SignatureChecks
 
   /// The checks of the library (version, name constraints), without the dates, of which this policy says more.
   private let base = RFC5280Policy.withValidityCheckDisabled()
 
-  init(now: Timestamp, names: [String], mustContain: (@Sendable (Certificate) -> Bool)?) {
+  init(
+    now: Timestamp, names: [String], mustContain: (@Sendable (Certificate) -> Bool)?, _ checks: SignatureChecks
+  ) {
     self.now = now
+    self.checks = checks
     self.names = names
     self.mustContain = mustContain
   }
@@ -64,7 +68,20 @@ struct ChainPolicy: VerifierPolicy, Sendable {
     if let mustContain, !chain.dropFirst().contains(where: mustContain) {
       throw CertificateFlaw("none of its authorities is the one that the TLSA records name")
     }
+    try countNames(chain)
     try checkNames(chain.dropFirst())
+  }
+
+  /// Counts the comparisons of all names in a chain with all name constraints, here and by the library.
+  private func countNames(_ chain: [Certificate]) throws(CertificateFlaw) {
+    func byteCount(_ extensionID: ASN1ObjectIdentifier) -> Int {
+      chain.reduce(0) { $0 + ($1.extensions[oid: extensionID]?.value.count ?? 0) }
+    }
+    let comparisons =
+      byteCount(.X509ExtensionID.subjectAlternativeName) * byteCount(.X509ExtensionID.nameConstraints)
+    guard checks.take(comparisons / CertificateLimits.namesPerCheck) else {
+      throw CertificateFlaw("its chain has more names and name constraints than are compared")
+    }
   }
 
   private func check(_ issuer: Certificate, authoritiesBelow: Int) throws(CertificateFlaw) {

@@ -23,6 +23,8 @@ struct ChainVerifier {
   let now: Timestamp
   let names: Names
   let authorities: Authorities
+  /// What is left for the judgement that this verification belongs to.
+  var checks = SignatureChecks()
   /// A condition on one of the authorities of the chain (RFC 7671 5.4).
   var mustContain: (@Sendable (Certificate) -> Bool)?
 
@@ -35,10 +37,12 @@ struct ChainVerifier {
     var flaws = try flaws(of: leaf)
     if matches.isEmpty { flaws.insert(try nameFlaw(leaf), at: 0) }
     let policy = ChainPolicy(
-      now: now, names: matches.isEmpty ? [names.domain] : matches, mustContain: mustContain)
-    var verifier = Verifier(rootCertificates: authorities.store) { policy }
-    let others = CertificateStore(presented.others.map(\.certificate))
-    switch await verifier.validate(leaf: leaf, intermediates: others) {
+      now: now, names: matches.isEmpty ? [names.domain] : matches, mustContain: mustContain, checks)
+    let roots = CertificateStore(custom: CountedIssuers(authorities, checks))
+    let others = Authorities(presented.others.map(\.certificate))
+    var verifier = Verifier(rootCertificates: roots) { policy }
+    let intermediates = CertificateStore(custom: CountedIssuers(others, checks))
+    switch await verifier.validate(leaf: leaf, intermediates: intermediates) {
     case .validCertificate(let chain):
       if flaws.isEmpty { return chain.map(\.validUntil).min() ?? now }
     case .couldNotValidate(let failures):
@@ -78,11 +82,13 @@ struct ChainVerifier {
           + " \(extensionText), which is not understood"
       }
       // A certificate that is signed with its own key leads nowhere, even if a known authority has its name.
-      if tip.issuer == tip.subject, tip.publicKey.isValidSignature(tip.signature, for: tip) { break }
+      if tip.issuer == tip.subject, signer(of: tip, among: [tip]) != nil { break }
       let named = (rest + authorities.named(tip.issuer)).filter { $0.subject == tip.issuer && $0 != tip }
       guard !named.isEmpty else { break }
-      guard let issuer = named.first(where: { $0.publicKey.isValidSignature(tip.signature, for: tip) }) else {
-        return "its chain has a signature that is not by \(tip.issuer.text)"
+      guard let issuer = signer(of: tip, among: named) else {
+        return checks.isSpent
+          ? "its chain has more possible issuers than are tried"
+          : "its chain has a signature that is not by \(tip.issuer.text)"
       }
       guard let at = rest.firstIndex(of: issuer) else { return "its chain leads to no authority" }
       rest.remove(at: at)
@@ -94,6 +100,11 @@ struct ChainVerifier {
     }
     return "it was issued by an authority that is not known here, and whose certificate was not presented:"
       + " \(tip.issuer.text)"
+  }
+
+  /// Returns the first of the certificates that has signed another one.
+  private func signer(of certificate: Certificate, among issuers: [Certificate]) -> Certificate? {
+    checks.take(issuers).first { $0.publicKey.isValidSignature(certificate.signature, for: certificate) }
   }
 }
 

@@ -18,7 +18,7 @@ struct DANE {
   /// Makes the verification; `nil` if none of the target's records is of use, which is as if it had none (RFC 7673 4.1).
   init?(_ target: ServerTarget, domain: String, authorities: Authorities, now: Timestamp) {
     guard target.isSecure else { return nil }
-    let usable = target.tlsa.filter(Self.isUsable)
+    let usable = target.tlsa.filter(Self.isUsable).prefix(CertificateLimits.tlsaMax)
     // Of two digests of one thing only the stronger counts (RFC 7671 9).
     records = usable.filter { record in
       record.matching != 1
@@ -31,7 +31,7 @@ struct DANE {
   /// Returns the time at which the chain is no longer good for the target.
   ///
   /// - Throws: The reason why none of the records matches.
-  func verify(_ presented: PresentedChain) async throws(CertificateFlaw) -> Timestamp {
+  func verify(_ presented: PresentedChain, _ checks: SignatureChecks) async throws(CertificateFlaw) -> Timestamp {
     func matching(_ usage: UInt8, _ link: PresentedChain.Link) -> Bool {
       records.contains { $0.usage == usage && Self.matches($0, link) }
     }
@@ -42,7 +42,7 @@ struct DANE {
     let names = ChainVerifier.Names(domain: domain, hosts: [target.name])
     // PKIX-EE (5.3).
     if matching(1, presented.leaf) {
-      verifiers.append(ChainVerifier(now: now, names: names, authorities: authorities))
+      verifiers.append(ChainVerifier(now: now, names: names, authorities: authorities, checks: checks))
     }
     // PKIX-TA (5.4): path building goes on until an authority matches.
     let named = records.filter { $0.usage == 0 }
@@ -52,7 +52,8 @@ struct DANE {
         return named.contains { Self.matches($0, link) }
       }
       verifiers.append(
-        ChainVerifier(now: now, names: names, authorities: authorities, mustContain: condition))
+        ChainVerifier(
+          now: now, names: names, authorities: authorities, checks: checks, mustContain: condition))
     }
     // DANE-TA (5.2): the authority is one of the chain's, or in the record itself (2 0 0). A bare key in the record
     // (2 1 0) whose certificate was not presented is not followed up (5.2.3 recommends it).
@@ -60,7 +61,7 @@ struct DANE {
     anchors += records.filter { $0.usage == 2 && $0.selector == 0 && $0.matching == 0 }
       .compactMap { try? Certificate(derEncoded: $0.data) }.filter { !anchors.contains($0) }
     if !anchors.isEmpty {
-      verifiers.append(ChainVerifier(now: now, names: names, authorities: Authorities(anchors)))
+      verifiers.append(ChainVerifier(now: now, names: names, authorities: Authorities(anchors), checks: checks))
     }
 
     var flaw = CertificateFlaw("it matches none of the TLSA records of \(target.name)")

@@ -53,6 +53,7 @@ final class PeerVerifier: Sendable {
   ) async -> Result<PeerVerdict, CertificateFlaw> {
     let authorities = authorities
     let now = clock.now
+    let checks = SignatureChecks()
     var flaws: [CertificateFlaw] = []
     var plain: [ServerTarget] = []
     for target in targets {
@@ -61,12 +62,12 @@ final class PeerVerifier: Sendable {
         continue
       }
       do throws(CertificateFlaw) {
-        return .success(.valid(by: .dane, until: try await dane.verify(presented)))
+        return .success(.valid(by: .dane, until: try await dane.verify(presented, checks)))
       } catch { flaws.append(error) }
     }
     if targets.isEmpty || !plain.isEmpty {
       let names = ChainVerifier.Names(domain: domain, hosts: plain.filter(\.isSecure).map(\.name))
-      let verifier = ChainVerifier(now: now, names: names, authorities: authorities)
+      let verifier = ChainVerifier(now: now, names: names, authorities: authorities, checks: checks)
       do throws(CertificateFlaw) {
         return .success(.valid(by: .pkix, until: try await verifier.verify(presented)))
       } catch { flaws.insert(error, at: 0) }

@@ -29,16 +29,7 @@ struct PresentedChain: Sendable {
       throw CertificateFlaw("it cannot be read, or its key is of an unknown or weak kind")
     }
     self.leaf = leaf
-    var others: [Link] = []
-    for link in chain.dropFirst().compactMap(Self.link) where link.der != first {
-      // Several certificates of one authority with one key multiply the paths that a search goes. Two occur: one by the
-      // authority itself, and one by an older authority (a cross-certificate, RFC 5280 3.2).
-      let alike = others.count {
-        $0.certificate.subject == link.certificate.subject && $0.certificate.publicKey == link.certificate.publicKey
-      }
-      if alike < 2 { others.append(link) }
-    }
-    self.others = others
+    others = chain.dropFirst().compactMap(Self.link).filter { $0.der != first }
   }
 
   /// The library knows RSA keys of 2048 to 8192 bits, the curves of NIST and Ed25519; others count as unreadable.

@@ -14,6 +14,10 @@ import XMPPDoor
     [ServerTarget(name: host, port: 5270, isDirectTLS: true, isSecure: true, tlsa: records)]
   }
 
+  private static func target(_ records: [TLSARecord]) -> [ServerTarget] {
+    [ServerTarget(name: host, port: 5270, isDirectTLS: true, isSecure: true, tlsa: records)]
+  }
+
   private static func record(_ usage: UInt8, _ selector: UInt8, _ matching: UInt8, _ issued: Issued) -> TLSARecord {
     let selected = selector == 0 ? issued.der : keyInfo(issued)
     let data =
@@ -57,6 +61,13 @@ import XMPPDoor
     ChainCase(
       "one of two", goodChain, targets: target(record(3, 1, 1, other), record(3, 1, 1, good)),
       .valid(.dane, until: "latest")),
+    ChainCase(
+      "the last of sixteen", goodChain,
+      targets: target((0..<15).map { _ in record(3, 1, 1, other) } + [record(3, 1, 1, good)]),
+      .valid(.dane, until: "latest")),
+    ChainCase(
+      "the seventeenth is not looked at", goodChain,
+      targets: target((0..<16).map { _ in record(3, 1, 1, other) } + [record(3, 1, 1, good)]), noMatch),
     ChainCase(
       "the stronger digest counts", goodChain, targets: target(record(3, 1, 2, other), record(3, 1, 1, good)), noMatch),
     ChainCase("1 1 1", goodChain, targets: target(record(1, 1, 1, good)), valid),

@@ -213,6 +213,23 @@ import XMPPDoor
         return [Draft().sign(by: known).der, strange.der, known.der]
       }(), ChainCase.good()),
     ChainCase(
+      "nine authorities in disorder",
+      {
+        var chain = [root]
+        for number in 1...9 { chain.append(Draft.authority("Step \(number)").sign(by: chain.last!)) }
+        return [Draft().sign(by: chain.last!).der] + chain.dropFirst().map(\.der)
+      }(), ChainCase.good()),
+    ChainCase(
+      "a hundred names below an authority of ten domains",
+      constrained(NameConstraints(permittedDNSDomains: trees(9, and: "example.net")), manyNames(100)), ChainCase.good()),
+    ChainCase(
+      "keys of P-384",
+      {
+        let key = Certificate.PrivateKey(P384.Signing.PrivateKey())
+        let issuer = Draft.authority("P-384").sign(by: root, key: key)
+        return [Draft(algorithm: .ecdsaWithSHA384).sign(by: issuer).der, issuer.der]
+      }(), ChainCase.good()),
+    ChainCase(
       "SHA-1",
       {
         let key = made { try Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits2048)) }
@@ -229,6 +246,20 @@ import XMPPDoor
   ]
 
   private static func constrained(_ constraints: NameConstraints, _ names: GeneralName...) -> [[UInt8]] {
+    constrained(constraints, names)
+  }
+
+  /// Names of trees for name constraints.
+  private static func trees(_ count: Int, and more: String? = nil) -> [String] {
+    (0..<count).map { "domain\($0).example" } + [more].compactMap { $0 }
+  }
+
+  /// Names with example.net as the first.
+  private static func manyNames(_ count: Int) -> [GeneralName] {
+    (0..<count).map { GeneralName.dnsName($0 == 0 ? "example.net" : "a\($0).example.net") }
+  }
+
+  private static func constrained(_ constraints: NameConstraints, _ names: [GeneralName]) -> [[UInt8]] {
     let issuer = Draft.authority("Constrained").with { $0.nameConstraints = constraints }.sign(by: root)
     return [Draft(names: names.isEmpty ? [.dnsName("example.net")] : names).sign(by: issuer).der, issuer.der]
   }
@@ -267,6 +298,19 @@ import XMPPDoor
         var chain = [stranger]
         for _ in 0..<8 { chain.append(Draft.authority("Same").sign(by: chain.last!, forging: "Same")) }
         return [Draft().sign(by: chain.last!).der] + chain.map(\.der)
-      }(), invalid("it was issued by an authority that is not known here: CN=Same")),
+      }(), invalid("its chain has more possible issuers than are tried")),
+    ChainCase(
+      "authorities that all have one name and one key, so that each may have issued each",
+      {
+        let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
+        let alike = (0..<9).map { number in
+          Draft.authority("Same").with { $0.names = [.dnsName("a\(number).example")] }.sign(key: key)
+        }
+        return [Draft().sign(by: alike[0]).der] + alike.map(\.der)
+      }(), invalid("its chain has more possible issuers than are tried")),
+    ChainCase(
+      "many names below an authority with many constraints",
+      constrained(NameConstraints(excludedDNSDomains: trees(1_500)), manyNames(500)),
+      invalid("its chain has more names and name constraints than are compared")),
   ]
 }
