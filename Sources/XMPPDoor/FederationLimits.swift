@@ -11,6 +11,10 @@ enum FederationLimits {
   static let unverifiedPerAddressMax = 20
   /// The time from the connection to a verified stream; then `connection-timeout`. A callback of dialback fits.
   static let negotiation: TimeAmount = .seconds(30)
+  /// The bytes of the key of a peer's first certificate (SubjectPublicKeyInfo): those of RSA with 8,192 bits and the usual exponent, the
+  /// largest that a judgement reads. The peer's signature over the handshake is checked on the event loop, which takes half a
+  /// millisecond with such a key, and up to four with the largest ones of TLS. A larger key ends the handshake.
+  static let keyBytesMax = 1_062
   /// The bytes of a stanza before the stream is verified, and after (XEP-0478); a longer one is `policy-violation`.
   static let unverifiedStanzaBytesMax = 10 * 1024
   static let stanzaBytesMax = 256 * 1024

@@ -221,7 +221,8 @@ import XMPPDoor
       }(), ChainCase.good()),
     ChainCase(
       "a hundred names below an authority of ten domains",
-      constrained(NameConstraints(permittedDNSDomains: trees(9, and: "example.net")), manyNames(100)), ChainCase.good()),
+      constrained(NameConstraints(permittedDNSDomains: trees(9, and: "example.net")), manyNames(100)),
+      ChainCase.good()),
     ChainCase(
       "keys of P-384",
       {

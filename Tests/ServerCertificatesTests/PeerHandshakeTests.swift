@@ -1,4 +1,5 @@
 import Basics
+import CryptoExtras
 import Foundation
 import Logging
 import NIOCore
@@ -119,6 +120,34 @@ import X509
     }
   }
 
+  /// The signature of a large key over the handshake takes milliseconds of the event loop. A key of P-256 has 91 bytes.
+  @Test(arguments: [(server: 90, client: 91), (server: 91, client: 90)]) func aKeyThatIsTooLargeEndsTheHandshake(
+    _ keyBytesMax: (server: Int, client: Int)
+  ) async throws {
+    let own = Self.draft("first.example").sign(by: Self.root)
+    try await withPeers(own, own) { peers, _, _ in
+      let (server, client) = try (
+        #require(peers.serverContext("first.example")), #require(peers.clientContext("second.example"))
+      )
+      await #expect(throws: (any Error).self) {
+        try await handshake(server: server, client: client, domain: "first.example", keyBytesMax)
+      }
+      try await handshake(server: server, client: client, domain: "first.example", (server: 91, client: 91))
+    }
+  }
+
+  @Test func aKeyOf4096BitsIsNotTooLarge() async throws {
+    let key = made { try Certificate.PrivateKey(_RSA.Signing.PrivateKey(keySize: .bits4096)) }
+    let own = Self.draft("first.example").sign(by: Self.root, key: key)
+    try await withPeers(own, own) { peers, _, _ in
+      let seen = try await handshake(
+        server: #require(peers.serverContext("first.example")), client: #require(peers.clientContext("second.example")),
+        domain: "first.example")
+      #expect(seen.byServer.chain == [own.der])
+      #expect(seen.byClient.chain == [own.der])
+    }
+  }
+
   @Test(arguments: [TLSVersion.tlsv1, .tlsv11]) func olderVersionsAreRefusedInBothRoles(
     _ version: TLSVersion
   ) async throws {
@@ -223,7 +252,8 @@ import X509
 
   @discardableResult
   private func handshake(
-    server: NIOSSLContext, client: NIOSSLContext, domain: String
+    server: NIOSSLContext, client: NIOSSLContext, domain: String,
+    _ keyBytesMax: (server: Int, client: Int) = (FederationLimits.keyBytesMax, FederationLimits.keyBytesMax)
   ) async throws -> (byServer: Sight, byClient: Sight) {
     let group = MultiThreadedEventLoopGroup.singleton
     let loop = group.next()
@@ -231,13 +261,13 @@ import X509
     let byClient = loop.makePromise(of: Sight.self)
     let listener = try await ServerBootstrap(group: loop).childChannelInitializer { channel in
       channel.eventLoop.makeCompletedFuture {
-        let chain = PeerChain()
+        let chain = PeerChain(keyBytesMax: keyBytesMax.server)
         try channel.pipeline.syncOperations.addHandlers(chain.serverHandler(server), Watcher(chain, byServer))
       }
     }.bind(host: "127.0.0.1", port: 0).get()
     let connected = try await ClientBootstrap(group: loop).channelInitializer { channel in
       channel.eventLoop.makeCompletedFuture {
-        let chain = PeerChain()
+        let chain = PeerChain(keyBytesMax: keyBytesMax.client)
         try channel.pipeline.syncOperations.addHandlers(
           chain.clientHandler(client, domain: domain), Watcher(chain, byClient))
       }

@@ -4,12 +4,16 @@ import NIOSSL
 
 /// The certificates that the peer of one connection presents. It makes the connection's TLS handler, which lets the
 /// handshake pass whatever the peer presents: `PeerTrust.verify` judges it afterwards. The signature over the handshake
-/// is still checked, so the peer does own the first certificate's key (RFC 8446 4.4.3).
+/// is still checked, so the peer does own the first certificate's key (RFC 8446 4.4.3). Only a key that is too large for this
+/// check ends the handshake, before it: the check runs on the event loop.
 ///
 /// It belongs to the connection's event loop.
 final class PeerChain {
   private var presented: [[UInt8]] = []
   private weak var handler: NIOSSLHandler?
+  private let keyBytesMax: Int
+
+  init(keyBytesMax: Int = FederationLimits.keyBytesMax) { self.keyBytesMax = keyBytesMax }
 
   /// Returns the TLS handler for a stream that the peer opened.
   func serverHandler(_ context: NIOSSLContext) -> NIOSSLServerHandler {
@@ -44,6 +48,7 @@ final class PeerChain {
 
   private func keep(_ chain: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>) {
     presented = chain.compactMap { try? $0.toDERBytes() }
-    promise.succeed(.certificateVerified)
+    let key = try? chain.first?.extractPublicKey().toSPKIBytes()
+    promise.succeed((key?.count ?? 0) > keyBytesMax ? .failed : .certificateVerified)
   }
 }
