@@ -54,6 +54,23 @@ public final class WaitingBytes: Sendable {
     return isTaken
   }
 
+  /// Returns whether `take` would count these bytes.
+  public func takes(_ bytes: Int, of owner: String) -> Bool {
+    let takes = state.withLock { state in
+      state.owners[owner, default: 0] + bytes <= min(ownerBytesMax, (bytesMax - state.sum) / ownerShare)
+    }
+    if !takes { onRefusal(owner) }
+    return takes
+  }
+
+  /// Counts bytes of an owner whatever the bounds are: what they are for was found to fit (`takes`) before it began.
+  public func add(_ bytes: Int, of owner: String) {
+    state.withLock { state in
+      state.owners[owner, default: 0] += bytes
+      state.sum += bytes
+    }
+  }
+
   /// Counts bytes that were taken no more.
   public func release(_ bytes: Int, of owner: String) {
     state.withLock { state in

@@ -27,6 +27,8 @@ struct MemoryBounds: Hashable, Sendable {
   var answers: Int { min(memory / ServerLimits.smallShare, ServerLimits.answerBytesMost) }
   /// The stanzas that wait in the links to other servers.
   var links: Int { min(memory / ServerLimits.linkShare, ServerLimits.linkBytesMost) }
+  /// The sessions of people elsewhere in rooms here.
+  var residents: Int { min(memory / ServerLimits.residentShare, ServerLimits.residentBytesMost) }
 
   /// The posts that wait to be committed.
   var inbox: Int { min(memory / ServerLimits.inboxShare, Limits.inboxBytesMax) }
@@ -58,6 +60,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("unacknowledged stanzas", unacknowledged),
       ("answers that wait", answers),
       ("stanzas that wait for other servers", links),
+      ("people elsewhere in rooms", residents),
       ("posts before their commit, and in it", 2 * inbox),
       ("posts that wait for `before_send`", beforeSend),
       ("what writing remembers of the database", caches),
@@ -101,6 +104,10 @@ struct BoundedMemory: Sendable {
       metrics.refusals.add(.memory)
       refusals.note("a stanza", "memory-of-links", isFault: false, ["user": name])
     }
+    sessions.residents = WaitingBytes(bytesMax: bounds.residents, ownerShare: ServerLimits.residentZoneShare) { name in
+      metrics.refusals.add(.memory)
+      refusals.note("an entrance to a room", "memory-of-residents", isFault: false, ["zone": name])
+    }
     self.sessions = sessions
   }
 
@@ -113,6 +120,7 @@ struct BoundedMemory: Sendable {
       .beforeLogin: withoutLogin.bytes, .bodies: bodies.bytes, .unread: sessions.unread.bytes,
       .unfinished: sessions.unfinished.bytes, .unacknowledged: sessions.unacknowledged.bytes,
       .answers: sessions.answers.bytes, .links: sessions.links.bytes,
+      .residents: sessions.residents.bytes,
     ]
   }
 }

@@ -75,7 +75,7 @@ enum ServerLimits {
   /// Divisors of the memory of the process, for the bound of each kind of memory that clients make the server hold: `heldShare`
   /// for kinds that strangers can fill, `smallShare` for kinds that only logged-in users can fill, and `unfinishedShare` for
   /// unfinished stanzas, since few honest ones are so large that they count. With the other parts of `MemoryBounds` that is six
-  /// sevenths of the memory of a small machine. `BoundedMemory` has the effects of each bound.
+  /// sevenths of the memory of a machine with 1 GiB, and nine tenths of a smaller one's. `BoundedMemory` has the effects of each bound.
   static let heldShare = 8
   static let smallShare = 16
   static let unfinishedShare = 64
@@ -95,6 +95,12 @@ enum ServerLimits {
   /// the author's next stanza fails, as for a server that cannot be reached.
   static let linkAuthorShare = 8
   static let linkAuthorBytesMost = 4 << 20
+  /// The share of the memory of the sessions of people elsewhere in rooms here, with their places in rooms, and the most bytes on a large
+  /// machine: 32 MiB with 1 GiB are some 8,000 people in a room each. A zone has a share of what is free of it, some 1,700 of them. At a
+  /// bound the next one does not enter.
+  static let residentShare = 32
+  static let residentBytesMost = 256 << 20
+  static let residentZoneShare = 4
   /// The share of the memory of the posts that wait to be committed; as much may be in the commit that is under way. At the
   /// bound sessions are not read, and HTTP answers 503.
   static let inboxShare = 32

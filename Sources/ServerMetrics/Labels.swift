@@ -116,14 +116,14 @@ public enum RefusingRate: Int, Series {
 
 /// The kinds of memory that is held for clients: everything without a login, bodies of logged-in users' requests, output that
 /// clients do not read, stanzas and messages that are not complete, stanzas that clients have not acknowledged, answers that wait,
-/// and stanzas that wait in the links to other servers.
+/// stanzas that wait in the links to other servers, and the sessions of people elsewhere in rooms here.
 public enum HeldMemory: Int, Series {
-  case beforeLogin, bodies, unread, unfinished, unacknowledged, answers, links
+  case beforeLogin, bodies, unread, unfinished, unacknowledged, answers, links, residents
   public static let labels = ["kind"]
   public var values: [String] {
     switch self {
     case .beforeLogin: ["before-login"]
-    case .bodies, .unread, .unfinished, .unacknowledged, .answers, .links: ["\(self)"]
+    case .bodies, .unread, .unfinished, .unacknowledged, .answers, .links, .residents: ["\(self)"]
     }
   }
 }

@@ -25,6 +25,23 @@ import Testing
     #expect(small && waiting.bytes < 400)
   }
 
+  /// What was found to fit is counted later, also where it fits no more.
+  @Test func whatFitsIsCountedLater() {
+    let refused = Record()
+    let waiting = WaitingBytes(bytesMax: 400, ownerBytesMax: 90, ownerShare: 4) { refused.add($0) }
+    let fits = [waiting.takes(90, of: "a"), waiting.takes(91, of: "a")]
+    #expect(fits == [true, false] && waiting.bytes == 0 && refused.names == ["a"])
+    waiting.add(90, of: "a")
+    waiting.add(90, of: "a")
+    let isMore = waiting.takes(1, of: "a")
+    #expect(!isMore && waiting.bytes == 180)
+    // 220 are free.
+    let others = [waiting.takes(56, of: "b"), waiting.takes(55, of: "b")]
+    #expect(others == [false, true])
+    waiting.release(180, of: "a")
+    #expect(waiting.bytes == 0)
+  }
+
   @Test func whatIsReleasedMayBeTakenAgain() {
     let waiting = WaitingBytes(ownerBytesMax: 90)
     let taken = [waiting.take(60, of: "a"), waiting.take(60, of: "a"), waiting.take(60, of: "b")]

@@ -28,9 +28,10 @@ import Testing
     #expect(bounds.caches == min(memory / 32, 256 << 20))
     #expect(bounds.remotePresences == min(memory / 64, 128 << 20))
     #expect(bounds.presencesInRooms == min(memory / 128, 128 << 20))
+    #expect(bounds.residents == min(memory / 32, 256 << 20))
     #expect(bounds.parts.contains { $0.name == "presences in rooms" && $0.bytes == bounds.presencesInRooms })
     // The rest is for the program, the database's page cache and sessions that do as they should.
-    #expect(bounds.sum <= memory / 7 * 6)
+    #expect(bounds.sum <= (memory < 1 << 30 ? memory / 10 * 9 : memory / 7 * 6))
   }
 
   /// Memory is given back once each time that much of it has become free, and not before.

@@ -16,6 +16,9 @@ public struct SessionMemory: Sendable {
   /// The stanzas that are stored nowhere and wait in the links to other servers, by author: a user here, or a zone elsewhere.
   /// At a bound the newest fails.
   public var links = WaitingBytes()
+  /// The sessions of people elsewhere in rooms and calls here, with their places in rooms, by the zones of their domains. At a bound the
+  /// next one does not enter.
+  public var residents = WaitingBytes()
 
   public init() {}
 }

@@ -59,7 +59,8 @@ final class LinkWork {
   private var identifying = 0
   /// The number of sessions that want nothing read for the moment.
   private var pausedCount = 0
-  private(set) lazy var residents = Residents(self)
+  private(set) lazy var residents = Residents(
+    self, of: place.map { (domain: $0.domain, zone: $0.zone) }, parley.options.memory.residents)
 
   /// - Parameter place: The domain of another server, and what its posts are counted with.
   init(_ link: any RemoteLink, of place: (domain: String, posts: ZonePosts)? = nil, goOn: @escaping () -> Void) {

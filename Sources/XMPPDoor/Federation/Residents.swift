@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import XMPP
 
@@ -22,7 +23,20 @@ final class Residents {
   /// The sessions of those who are in no room, until what they have asked is answered.
   private var visitors: [ObjectIdentifier: RemoteOutlet] = [:]
 
-  init(_ work: LinkWork) { self.work = work }
+  /// The domain whose residents count in `memory`; `nil` for a component, which is the operator's own.
+  private let place: (domain: String, zone: String)?
+  private let memory: WaitingBytes
+  private var heldBytes = 0
+  /// The owner that these bytes count with, which stays the same while there are any.
+  private var owner = ""
+
+  init(_ work: LinkWork, of place: (domain: String, zone: String)?, _ memory: WaitingBytes) {
+    self.work = work
+    self.place = place
+    self.memory = memory
+  }
+
+  deinit { if heldBytes > 0 { memory.release(heldBytes, of: owner) } }
 
   subscript(address: FullJID) -> XMPPSession? { outlets[address]?.session }
   var count: Int { outlets.count }
@@ -41,11 +55,38 @@ final class Residents {
       let text = "too many users of your server, or too many of your clients, are in rooms here"
       return StanzaError(.resourceConstraint, text, type: .wait)
     }
+    guard fits((outlets[address] == nil ? DoorLimits.residentBytes : 0) + DoorLimits.residentSeatBytes) else {
+      let text = "too many users of your server and those of its zone, or of all servers, are in rooms here"
+      return StanzaError(.resourceConstraint, text, type: .wait)
+    }
     return nil
   }
 
   /// Counts a resident who has entered a room, or left it.
-  func count(_ change: Int, in room: BareJID) { Self.add(change, to: room, &counts) }
+  func count(_ change: Int, in room: BareJID) {
+    Self.add(change, to: room, &counts)
+    hold(change * DoorLimits.residentSeatBytes)
+  }
+
+  /// Returns whether there is memory for so many bytes. What has been admitted counts when it is there, so as much more may come as
+  /// posts of the zone are under way.
+  private func fits(_ bytes: Int) -> Bool {
+    if heldBytes == 0 { chooseOwner() }
+    return place == nil || memory.takes(bytes, of: owner)
+  }
+
+  /// Counts bytes of the sessions, or releases them.
+  private func hold(_ change: Int) {
+    guard place != nil else { return }
+    if heldBytes == 0 { chooseOwner() }
+    heldBytes += change
+    if change > 0 { memory.add(change, of: owner) } else { memory.release(-change, of: owner) }
+  }
+
+  private func chooseOwner() {
+    guard let place, let parley = work.link?.door.parley else { return }
+    owner = parley.isKnown(domain: place.domain) ? "known domains of \(place.zone)" : place.zone
+  }
 
   private static func add(_ change: Int, to address: BareJID, _ counts: inout [BareJID: Int]) {
     let count = counts[address, default: 0] + change
@@ -58,19 +99,21 @@ final class Residents {
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
     outlets[address] = RemoteOutlet(session, work)
     Self.add(1, to: address.bare, &countsOfUsers)
+    hold(DoorLimits.residentBytes)
     return session
   }
 
   /// Returns the session of a client in a call; `nil` if it has none.
   func caller(at address: FullJID) -> XMPPSession? { callers[address]?.session }
   /// Whether there is room for another client in a call.
-  var takesCallers: Bool { callers.count < DoorLimits.remoteCallersMax }
+  var takesCallers: Bool { callers.count < DoorLimits.remoteCallersMax && fits(DoorLimits.residentBytes) }
 
   /// Makes a session for a client that is in a call, unless it has one.
   func callBegins(_ party: Party, at address: FullJID, by link: any RemoteLink) -> XMPPSession {
     if let known = caller(at: address) { return known }
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
     callers[address] = RemoteOutlet(session, work)
+    hold(DoorLimits.residentBytes)
     return session
   }
 
@@ -89,8 +132,12 @@ final class Residents {
     if self[session.jid] === session, let outlet = outlets.removeValue(forKey: session.jid) {
       Self.add(-1, to: session.jid.bare, &countsOfUsers)
       outlet.close()
+      hold(-DoorLimits.residentBytes)
     }
-    if caller(at: session.jid) === session { callers.removeValue(forKey: session.jid)?.close() }
+    if caller(at: session.jid) === session, let outlet = callers.removeValue(forKey: session.jid) {
+      outlet.close()
+      hold(-DoorLimits.residentBytes)
+    }
   }
 
   func resumeReading() {
@@ -109,5 +156,6 @@ final class Residents {
       outlet.session?.end(isLost: true)
       outlet.close()
     }
+    hold(-heldBytes)
   }
 }

@@ -964,6 +964,48 @@ import XMPP
     #expect(!ResidentLimits().admit(residents: 5_000, inRoom: 0, ofUser: 0, isResident: false))
   }
 
+  /// The residents of all subdomains of a zone, with their places in rooms, have a bound of memory together.
+  @Test func theResidentsOfAZoneHaveABoundOfMemory() async throws {
+    let one = DoorLimits.residentBytes + DoorLimits.residentSeatBytes
+    var memory = SessionMemory()
+    memory.residents = WaitingBytes(ownerBytesMax: 3 * one)
+    let held = memory.residents
+    let scripted = try await ScriptedFederation(memory: memory)
+    let room = try #require(BareJID(parsing: "hall@conference.localhost"))
+    let other = try #require(BareJID(parsing: "garden@conference.localhost"))
+    /// Returns how many of so many clients enter the room.
+    func entered(_ count: Int, by link: FederationLink) async throws -> Int {
+      let addresses = try (0..<count).map { try #require(FullJID(parsing: "u\($0)@\(link.pair.remote)/x")) }
+      return await link.ask { driver in
+        guard let residents = driver.work?.residents else { return 0 }
+        var admitted = 0
+        for address in addresses where residents.refusal(of: room, to: address) == nil {
+          let session = residents.settle(Party(remote: address.bare, realm: link.realm), at: address, by: link)
+          session.outlet?.entered(room)
+          admitted += 1
+        }
+        return admitted
+      }
+    }
+    let links = try ["a.mantua.example", "b.mantua.example", "verona.example"].map { try scripted.link($0) }
+    #expect(try await entered(2, by: links[0]) == 2)
+    #expect(try await entered(4, by: links[1]) == 1)
+    #expect(try await entered(4, by: links[2]) == 3)
+    #expect(held.bytes == 6 * one)
+    // Neither does a resident enter another room, nor does a caller come.
+    let address = try #require(FullJID(parsing: "u0@a.mantua.example/x"))
+    let isRefused = await links[0].ask { driver in
+      driver.work?.residents.refusal(of: other, to: address) != nil && driver.work?.residents.takesCallers == false
+    }
+    #expect(isRefused)
+    await links[0].ask { $0.work?.residents.end() }
+    #expect(held.bytes == 4 * one)
+    #expect(try await entered(4, by: links[0]) == 2)
+    for link in links { await link.ask { $0.work?.residents.end() } }
+    #expect(held.bytes == 0)
+    try await scripted.end()
+  }
+
   /// Residents are counted as they enter and leave: a request to enter looks at none of the others.
   @Test func residentsAreCountedInTheirRoomsAndForTheirUsers() async throws {
     let scripted = try await ScriptedFederation()
