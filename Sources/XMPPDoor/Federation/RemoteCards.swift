@@ -62,9 +62,10 @@ enum RemoteCards {
     try? FullJID(local: user.local, domain: user.domain, resource: resource)
   }
 
-  /// Returns the hash of the picture; `nil` if none is announced.
+  /// Returns the hash of the picture; `nil` if none is announced, or one that is longer than a SHA-1 has digits: it is kept in
+  /// memory (`Seen`).
   static func hash(in presence: Element) -> String? {
-    guard let text = presence.first(update)?.first(photo)?.text, !text.isEmpty else { return nil }
+    guard let text = presence.first(update)?.first(photo)?.text, !text.isEmpty, text.utf8.count <= 40 else { return nil }
     return text.lowercased()
   }
 

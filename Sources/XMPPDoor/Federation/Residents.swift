@@ -55,7 +55,7 @@ final class Residents {
       let text = "too many users of your server, or too many of your clients, are in rooms here"
       return StanzaError(.resourceConstraint, text, type: .wait)
     }
-    guard fits((outlets[address] == nil ? DoorLimits.residentBytes : 0) + DoorLimits.residentSeatBytes) else {
+    guard fits((outlets[address] == nil ? Self.bytes(address) : 0) + DoorLimits.residentSeatBytes) else {
       let text = "too many users of your server and those of its zone, or of all servers, are in rooms here"
       return StanzaError(.resourceConstraint, text, type: .wait)
     }
@@ -66,6 +66,11 @@ final class Residents {
   func count(_ change: Int, in room: BareJID) {
     Self.add(change, to: room, &counts)
     hold(change * DoorLimits.residentSeatBytes)
+  }
+
+  /// Returns the bytes of a session, with two copies of its address, which has up to 3 KiB.
+  private static func bytes(_ address: FullJID) -> Int {
+    DoorLimits.residentBytes + 2 * address.description.utf8.count
   }
 
   /// Returns whether there is memory for so many bytes. What has been admitted counts when it is there, so as much more may come as
@@ -99,7 +104,7 @@ final class Residents {
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
     outlets[address] = RemoteOutlet(session, work)
     Self.add(1, to: address.bare, &countsOfUsers)
-    hold(DoorLimits.residentBytes)
+    hold(Self.bytes(address))
     return session
   }
 
@@ -113,7 +118,7 @@ final class Residents {
     if let known = caller(at: address) { return known }
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
     callers[address] = RemoteOutlet(session, work)
-    hold(DoorLimits.residentBytes)
+    hold(Self.bytes(address))
     return session
   }
 
@@ -132,11 +137,11 @@ final class Residents {
     if self[session.jid] === session, let outlet = outlets.removeValue(forKey: session.jid) {
       Self.add(-1, to: session.jid.bare, &countsOfUsers)
       outlet.close()
-      hold(-DoorLimits.residentBytes)
+      hold(-Self.bytes(session.jid))
     }
     if caller(at: session.jid) === session, let outlet = callers.removeValue(forKey: session.jid) {
       outlet.close()
-      hold(-DoorLimits.residentBytes)
+      hold(-Self.bytes(session.jid))
     }
   }
 
