@@ -191,9 +191,9 @@ enum DoorLimits {
   /// The residents of one user of another server, as many as one has sessions here. A component is the operator's own.
   static let residentsPerUserMax = Limits.sessionsPerUserMax
 
-  /// The bytes that a resident counts with beside its address, and each of its places in a room, which the core and the door keep in several tables: those
-  /// of all servers have a share of the memory, and so has each zone (`DomainZone`; those domains of it that have acquaintances here count
-  /// apart). At the bound the next one is refused with `resource-constraint`.
+  /// The bytes that a resident counts with beside its address, and each of its places in a room, which the core and the door keep in
+  /// several tables: those of all servers have a share of the memory, and so has each zone (`DomainZone`; those domains of it that have
+  /// acquaintances here count apart). At the bound the next one is refused with `resource-constraint`.
   static let residentBytes = 3_072
   static let residentSeatBytes = 768
 

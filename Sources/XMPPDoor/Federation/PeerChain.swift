@@ -11,9 +11,14 @@ import NIOSSL
 final class PeerChain {
   private var presented: [[UInt8]] = []
   private weak var handler: NIOSSLHandler?
+  /// What the checks of signatures take turns by; `nil` for a connection that the operator has asked for.
+  private let loopContext: LoopContext?
   private let keyBytesMax: Int
 
-  init(keyBytesMax: Int = FederationLimits.keyBytesMax) { self.keyBytesMax = keyBytesMax }
+  init(_ loopContext: LoopContext? = nil, keyBytesMax: Int = FederationLimits.keyBytesMax) {
+    self.loopContext = loopContext
+    self.keyBytesMax = keyBytesMax
+  }
 
   /// Returns the TLS handler for a stream that the peer opened.
   func serverHandler(_ context: NIOSSLContext) -> NIOSSLServerHandler {
@@ -49,6 +54,8 @@ final class PeerChain {
   private func keep(_ chain: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>) {
     presented = chain.compactMap { try? $0.toDERBytes() }
     let key = try? chain.first?.extractPublicKey().toSPKIBytes()
-    promise.succeed((key?.count ?? 0) > keyBytesMax ? .failed : .certificateVerified)
+    if (key?.count ?? 0) > keyBytesMax { return promise.succeed(.failed) }
+    guard let loopContext else { return promise.succeed(.certificateVerified) }
+    loopContext.checkPeer { promise.succeed(.certificateVerified) }
   }
 }

@@ -65,7 +65,7 @@ enum RemoteCards {
   /// Returns the hash of the picture; `nil` if none is announced, or one that is longer than a SHA-1 has digits: it is kept in
   /// memory (`Seen`).
   static func hash(in presence: Element) -> String? {
-    guard let text = presence.first(update)?.first(photo)?.text, !text.isEmpty, text.utf8.count <= 40 else { return nil }
+    guard let text = presence.first(update)?.first(photo)?.text, (1...40).contains(text.utf8.count) else { return nil }
     return text.lowercased()
   }
 

@@ -38,7 +38,7 @@ final class ServerConnection: RemoteConnection {
   var receiving: ReceivingMachine?
   var initiating: InitiatingMachine?
 
-  let chain = PeerChain()
+  private(set) lazy var chain = PeerChain(loopContext)
   weak var tls: NIOSSLHandler?
   var buffers: TLSBuffers?
   /// Whether TLS waits for the ClientHello: nothing may be sent in the clear before it.

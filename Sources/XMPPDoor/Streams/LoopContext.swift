@@ -25,6 +25,8 @@ final class LoopContext {
   private(set) var isStopping = false
   /// The time at which the next turn is due.
   private var due = NIODeadline.distantFuture
+  /// The time from which on the next signature of a peer may be checked.
+  private var nextPeerCheck = NIODeadline.uptimeNanoseconds(0)
 
   init(loop: any EventLoop, _ metrics: Metrics) {
     self.loop = loop
@@ -38,6 +40,16 @@ final class LoopContext {
       metrics.fanOutPauses.add()
       loop.scheduleTask(in: DoorLimits.fanOutPause) { body() }
     }
+  }
+
+  /// Runs the check of a peer's signature over a handshake: at once, or some milliseconds after the last one, as each takes up to one
+  /// and the loop serves others in between.
+  func checkPeer(_ body: @escaping @Sendable () -> Void) {
+    let now = loop.now
+    let time = max(now, nextPeerCheck)
+    nextPeerCheck = time + FederationLimits.peerCheckPause
+    if time == now { return body() }
+    loop.scheduleTask(deadline: time) { body() }
   }
 
   func start() {
