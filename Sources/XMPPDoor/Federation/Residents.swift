@@ -84,6 +84,8 @@ final class Residents {
   private func hold(_ change: Int) {
     guard place != nil else { return }
     if heldBytes == 0 { chooseOwner() }
+    // What is left after `end` has been released by it.
+    let change = max(change, -heldBytes)
     heldBytes += change
     if change > 0 { memory.add(change, of: owner) } else { memory.release(-change, of: owner) }
   }
