@@ -16,7 +16,8 @@ enum FederationLimits {
   /// millisecond with such a key, and up to four with the largest ones of TLS. A larger key ends the handshake.
   static let keyBytesMax = 1_062
   /// The time from one such check to the next on a loop, since one takes up to a millisecond with the curve P-384 as well: the twenty
-  /// streams of an address wait 80 ms at most, and the peers of a restarted server come back at 250 a second and loop.
+  /// streams of an address wait 80 ms at most, and the peers of a restarted server come back at 250 a second and loop. As many wait as
+  /// streams are negotiated; one whose peer has left takes no time.
   static let peerCheckPause: TimeAmount = .milliseconds(4)
   /// The bytes of a stanza before the stream is verified, and after (XEP-0478); a longer one is `policy-violation`.
   static let unverifiedStanzaBytesMax = 10 * 1024

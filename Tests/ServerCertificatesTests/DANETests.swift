@@ -14,8 +14,11 @@ import XMPPDoor
     [ServerTarget(name: host, port: 5270, isDirectTLS: true, isSecure: true, tlsa: records)]
   }
 
-  private static func target(_ records: [TLSARecord]) -> [ServerTarget] {
-    [ServerTarget(name: host, port: 5270, isDirectTLS: true, isSecure: true, tlsa: records)]
+  /// Returns a target whose last record matches the good certificate, and so many others before it none.
+  private static func target(lastOf count: Int) -> [ServerTarget] {
+    var records = Array(repeating: record(3, 1, 1, other), count: count - 1)
+    records.append(record(3, 1, 1, good))
+    return [ServerTarget(name: host, port: 5270, isDirectTLS: true, isSecure: true, tlsa: records)]
   }
 
   private static func record(_ usage: UInt8, _ selector: UInt8, _ matching: UInt8, _ issued: Issued) -> TLSARecord {
@@ -62,12 +65,9 @@ import XMPPDoor
       "one of two", goodChain, targets: target(record(3, 1, 1, other), record(3, 1, 1, good)),
       .valid(.dane, until: "latest")),
     ChainCase(
-      "the last of sixteen", goodChain,
-      targets: target((0..<15).map { _ in record(3, 1, 1, other) } + [record(3, 1, 1, good)]),
-      .valid(.dane, until: "latest")),
+      "the last of sixteen", goodChain, targets: target(lastOf: 16), .valid(.dane, until: "latest")),
     ChainCase(
-      "the seventeenth is not looked at", goodChain,
-      targets: target((0..<16).map { _ in record(3, 1, 1, other) } + [record(3, 1, 1, good)]), noMatch),
+      "the seventeenth is not looked at", goodChain, targets: target(lastOf: 17), noMatch),
     ChainCase(
       "the stronger digest counts", goodChain, targets: target(record(3, 1, 2, other), record(3, 1, 1, good)), noMatch),
     ChainCase("1 1 1", goodChain, targets: target(record(1, 1, 1, good)), valid),

@@ -14,10 +14,16 @@ final class PeerChain {
   /// What the checks of signatures take turns by; `nil` for a connection that the operator has asked for.
   private let loopContext: LoopContext?
   private let keyBytesMax: Int
+  /// Whether the peer is still there when its turn comes.
+  private let isOpen: () -> Bool
 
-  init(_ loopContext: LoopContext? = nil, keyBytesMax: Int = FederationLimits.keyBytesMax) {
+  init(
+    _ loopContext: LoopContext? = nil, keyBytesMax: Int = FederationLimits.keyBytesMax,
+    isOpen: @escaping () -> Bool = { true }
+  ) {
     self.loopContext = loopContext
     self.keyBytesMax = keyBytesMax
+    self.isOpen = isOpen
   }
 
   /// Returns the TLS handler for a stream that the peer opened.
@@ -56,6 +62,10 @@ final class PeerChain {
     let key = try? chain.first?.extractPublicKey().toSPKIBytes()
     if (key?.count ?? 0) > keyBytesMax { return promise.succeed(.failed) }
     guard let loopContext else { return promise.succeed(.certificateVerified) }
-    loopContext.checkPeer { promise.succeed(.certificateVerified) }
+    loopContext.checkPeer { [isOpen] in
+      let isThere = isOpen()
+      promise.succeed(isThere ? .certificateVerified : .failed)
+      return isThere
+    }
   }
 }

@@ -25,8 +25,9 @@ final class LoopContext {
   private(set) var isStopping = false
   /// The time at which the next turn is due.
   private var due = NIODeadline.distantFuture
-  /// The time from which on the next signature of a peer may be checked.
-  private var nextPeerCheck = NIODeadline.uptimeNanoseconds(0)
+  /// The checks of peers' signatures that wait, the oldest first, and whether the pause after the last one lasts.
+  private var peerChecks: [() -> Bool] = []
+  private var pausesPeerChecks = false
 
   init(loop: any EventLoop, _ metrics: Metrics) {
     self.loop = loop
@@ -42,14 +43,29 @@ final class LoopContext {
     }
   }
 
-  /// Runs the check of a peer's signature over a handshake: at once, or some milliseconds after the last one, as each takes up to one
-  /// and the loop serves others in between.
-  func checkPeer(_ body: @escaping @Sendable () -> Void) {
-    let now = loop.now
-    let time = max(now, nextPeerCheck)
-    nextPeerCheck = time + FederationLimits.peerCheckPause
-    if time == now { return body() }
-    loop.scheduleTask(deadline: time) { body() }
+  /// Runs the check of a peer's signature over a handshake: at once, or some milliseconds after the one before it, as each takes up to
+  /// one and the loop serves others in between.
+  ///
+  /// - Parameter body: Returns `false` if the peer has left, so that nothing is checked: the next one then takes the turn at once.
+  ///   Otherwise peers that begin handshakes and leave would delay the others without a bound.
+  func checkPeer(_ body: @escaping () -> Bool) {
+    peerChecks.append(body)
+    if !pausesPeerChecks { checkNextPeer() }
+  }
+
+  private func checkNextPeer() {
+    var count = 0
+    pausesPeerChecks = false
+    while !pausesPeerChecks, count < peerChecks.count {
+      pausesPeerChecks = peerChecks[count]()
+      count += 1
+    }
+    peerChecks.removeFirst(count)
+    guard pausesPeerChecks else { return }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    // A loop that is shut down ends the pause with an error: those that wait then find that their peers have left.
+    loop.scheduleTask(in: FederationLimits.peerCheckPause) {}.futureResult
+      .whenComplete { _ in bound.value.checkNextPeer() }
   }
 
   func start() {
