@@ -16,6 +16,42 @@ import XMPP
     return try BOSHRequest(Element(parsing: "\(start)>\(payload)</body>".utf8, defaultNamespace: ""))
   }
 
+  /// Sends a request, and returns its response when that is due.
+  private static func ask(
+    _ request: BOSHRequest, _ transport: NIOLoopBound<BOSHTransport>, on loop: any EventLoop
+  ) async -> String {
+    await withCheckedContinuation { continuation in
+      loop.execute {
+        transport.value.received(request, as: Int(request.rid), byteCount: 0) {
+          continuation.resume(returning: String(buffer: $0))
+        }
+      }
+    }
+  }
+
+  /// Returns a session of Juliet's, whose last request was 1,003.
+  private static func logIn(
+    _ listener: XMPPListener, on loop: any EventLoop
+  ) async throws -> NIOLoopBound<BOSHTransport> {
+    let first = try request(1_000, "to='localhost' wait='60' hold='1'")
+    let transport = try await loop.submit {
+      let connection = try listener.connect(on: loop, framing: .bodies, isSecured: true, peer: "192.0.2.1")
+      return NIOLoopBound(BOSHTransport(first, sid: "s", connection: connection) {}, eventLoop: loop)
+    }.get()
+    let plain = Base64.string(Array("\u{0}juliet\u{0}x".utf8))
+    let auth = "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>\(plain)</auth>"
+    let bind = "<iq xmlns='jabber:client' type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
+    let restart = "sid='s' to='localhost' xmlns:xmpp='urn:xmpp:xbosh' xmpp:restart='true'"
+    for (request, part) in [
+      (first, "mechanisms"), (try request(1_001, "sid='s'", auth), "success"),
+      (try request(1_002, restart), "xmpp-bind"), (try request(1_003, "sid='s'", bind), "juliet@localhost/"),
+    ] {
+      let response = await ask(request, transport, on: loop)
+      try #require(response.contains(part), "\(response)")
+    }
+    return transport
+  }
+
   /// A client that closes the connections of its requests may send as many as it likes: their bytes are bounded.
   @Test func whatIsUnreadIsBoundedUntilItIsRead() async throws {
     let network = try ServerNetwork()
@@ -71,32 +107,7 @@ import XMPP
     let romeo = try await stage.user("romeo")
     let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
     let loop = try #require(listener.mounted.first).loop
-    let first = try Self.request(1_000, "to='localhost' wait='60' hold='1'")
-    let transport = try await loop.submit {
-      let connection = try listener.connect(on: loop, framing: .bodies, isSecured: true, peer: "192.0.2.1")
-      return NIOLoopBound(BOSHTransport(first, sid: "s", connection: connection) {}, eventLoop: loop)
-    }.get()
-    /// Sends a request, and returns its response when that is due.
-    func ask(_ request: BOSHRequest) async -> String {
-      await withCheckedContinuation { continuation in
-        loop.execute {
-          transport.value.received(request, as: Int(request.rid), byteCount: 0) {
-            continuation.resume(returning: String(buffer: $0))
-          }
-        }
-      }
-    }
-    let plain = Base64.string(Array("\u{0}juliet\u{0}x".utf8))
-    let auth = "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>\(plain)</auth>"
-    let bind = "<iq xmlns='jabber:client' type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
-    let restart = "sid='s' to='localhost' xmlns:xmpp='urn:xmpp:xbosh' xmpp:restart='true'"
-    for (request, part) in [
-      (first, "mechanisms"), (try Self.request(1_001, "sid='s'", auth), "success"),
-      (try Self.request(1_002, restart), "xmpp-bind"), (try Self.request(1_003, "sid='s'", bind), "juliet@localhost/"),
-    ] {
-      let response = await ask(request)
-      try #require(response.contains(part), "\(response)")
-    }
+    let transport = try await Self.logIn(listener, on: loop)
 
     let gate = Gate()
     defer { gate.open() }
@@ -127,6 +138,39 @@ import XMPP
     try await stage.parley.post(.confirm(.zero), by: romeo)
     let stored = try await stage.parley.read { try $0.archive(of: .own(romeo), ArchiveQuery(limit: 999)).entries.count }
     #expect(stored == DoorLimits.postsInFlightMax)
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// A request that is repeated brings no element. It is charged as a stanza all the same, and in debt there are not many of them.
+  @Test func repeatedRequestsAreCharged() async throws {
+    let network = try ServerNetwork()
+    let stage = network.stage
+    let user = try await stage.accounts.register(try bare("juliet@localhost"), password: "x", displayName: nil)
+    let juliet = Party(id: user.id, realm: user.realm, address: user.address)
+    let listener = try await XMPPListener(door: network.door, group: network.group, tls: { _ in nil })
+    let loop = try #require(listener.mounted.first).loop
+    let transport = try await Self.logIn(listener, on: loop)
+    let now = stage.clock.now
+    let budget = stage.parley.sending.budget(of: juliet, from: nil, now: now)
+    // Most of what may come at once.
+    budget.owe(stanzas: 990, now: now)
+    let last = try Self.request(1_003, "sid='s'")
+    var count = 0
+    while budget.charge(stanzas: 0, bytes: 0, now: now) == nil {
+      let response = await Self.ask(last, transport, on: loop)
+      #expect(response.contains("juliet@localhost/"))
+      count += 1
+      try #require(count <= 20, "nobody is charged")
+    }
+    var response = ""
+    count = 0
+    while !response.contains("terminate"), count <= BOSHPolicy().nothingInDebtMax {
+      response = await Self.ask(last, transport, on: loop)
+      count += 1
+    }
+    #expect(response.contains("policy-violation"), "\(response)")
+    #expect(count > BOSHPolicy().nothingInDebtMax / 2)
     await listener.stopAccepting()
     try await network.end()
   }

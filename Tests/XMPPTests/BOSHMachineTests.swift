@@ -255,6 +255,29 @@ import XMLStream
     #expect(machine.received(try request(101), as: 200, now: 0) == [.answer(200, end), .over])
   }
 
+  /// 14.3: a client in debt does not get round what it is charged for by requests that are answered at once. One on a bad line may
+  /// repeat some.
+  @Test(arguments: [true, false]) func whatBringsNothingIsBoundedInDebt(isRepeated: Bool) throws {
+    var machine = try session()
+    let most = BOSHPolicy().nothingInDebtMax
+    var (rid, exchange) = (Int64(101), 0)
+    func ask(isInDebt: Bool) throws -> [BOSHOutput] {
+      exchange += 1
+      if !isRepeated { rid += 1 }
+      return machine.received(try request(rid, "sid='s' pause='9'"), as: exchange, now: 0, isInDebt: isInDebt)
+    }
+    _ = machine.received(try request(101, "sid='s' pause='9'"), as: 0, now: 0)
+    for _ in 0..<2 {
+      // One out of debt begins anew, and counts as the first.
+      for count in 0..<most {
+        let outputs = try ask(isInDebt: count > 0)
+        #expect(outputs == [.answer(exchange, BOSHResponse())])
+      }
+    }
+    let end = try ask(isInDebt: true)
+    #expect(end == [.answer(exchange, BOSHResponse(.terminated(.policyViolation))), .over])
+  }
+
   // MARK: Connections that are gone
 
   /// What is to be sent waits for a connection that somebody reads; the request itself can be repeated (14.3).

@@ -59,6 +59,8 @@ public struct BOSHMachine: Sendable {
   private var previous: (time: Int, rid: Int64, isEmpty: Bool, gotNothing: Bool)?
   /// The hash of the next key (15).
   private var expectedKey: String?
+  /// The requests that brought nothing since the client was last not in debt.
+  private var broughtNothing = 0
   /// The server's end of the session, which the next request is told.
   private var farewell: BOSHResponse.Kind?
   private var isOver = false
@@ -83,8 +85,19 @@ public struct BOSHMachine: Sendable {
 
   // MARK: The client's requests
 
-  public mutating func received(_ request: BOSHRequest, as exchange: Int, now: Int) -> [BOSHOutput] {
+  /// Takes a request in.
+  ///
+  /// - Parameter isInDebt: whether the client has sent as much as it may. It has then only so many requests that bring nothing
+  ///   (`BOSHPolicy.nothingInDebtMax`), since these are answered at once; one more ends the session (14.3).
+  public mutating func received(
+    _ request: BOSHRequest, as exchange: Int, now: Int, isInDebt: Bool = false
+  ) -> [BOSHOutput] {
     if isOver { return [.answer(exchange, BOSHResponse(.terminated(.itemNotFound)))] }
+    if !isInDebt { broughtNothing = 0 }
+    if nothingBytes(request) != nil {
+      broughtNothing += 1
+      if broughtNothing > policy.nothingInDebtMax, isInDebt { return end(.policyViolation, exchange) }
+    }
     if request.rid <= last { return repeated(request.rid, as: exchange) }
     // 14.2. The error is the same for all wrong numbers.
     guard request.rid <= last + Int64(session.requests) else { return end(.itemNotFound, exchange) }
@@ -96,6 +109,16 @@ public struct BOSHMachine: Sendable {
       if next.isAbandoned { outputs += abandoned(next.exchange, now: now) }
     }
     return outputs
+  }
+
+  /// Returns the bytes that a request causes to be sent once more, if it brings no element that has not come before and is answered at
+  /// once all the same: it is repeated (14.3), or begins a pause (10). `nil` for every other request.
+  public func nothingBytes(_ request: BOSHRequest) -> Int? {
+    if request.rid <= last || early[request.rid] != nil {
+      let former = sent.first { $0.rid == request.rid }
+      return former?.response.payloads.reduce(0) { $0 + $1.readableBytes } ?? 0
+    }
+    return request.pause == nil ? nil : 0
   }
 
   /// Handles the end of the connection of a request that is not responded to. It no longer counts as held (11, 12), and

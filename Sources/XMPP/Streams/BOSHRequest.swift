@@ -186,6 +186,9 @@ public struct BOSHPolicy: Sendable {
   public var polling = 2
   /// The maximum pause in seconds: enough to load the next page, or for a phone that is unused for a moment.
   public var pauseMax = 120
+  /// The requests that bring nothing, as they are repeated or begin a pause, while the client has sent as much as it may: they do not wait
+  /// as others do. A client on a bad line repeats one every few seconds. One more ends the session with `policy-violation` (14.3).
+  public var nothingInDebtMax = 64
   /// The bytes of one response; the next one has the rest.
   public var responseBytesMax = 256 * 1024
 

@@ -356,8 +356,11 @@ final class XMPPConnection: SessionOutlet {
     }
   }
 
+  /// Whether the user has sent as much as one may. A user without a session counts as one, since nobody is charged yet.
+  var isInDebt: Bool { session == nil ? machine.user != nil : pauses.contains(.sending) }
+
   /// Charges what was read to the user, and reads no more while the user has sent as much as one may.
-  private func charge(stanzas: Int) {
+  func charge(stanzas: Int) {
     guard stanzas > 0 || uncharged > 0, let budget = session?.sending else { return }
     let time = budget.charge(stanzas: stanzas, bytes: uncharged, now: door.parley.clock.now)
     uncharged = 0

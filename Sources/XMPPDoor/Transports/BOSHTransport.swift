@@ -61,6 +61,10 @@ final class BOSHTransport: StreamTransport {
     exchanges[exchange] = answer
     connection.noteLife()
     connection.counted(byteCount)
+    // The elements of other requests are charged one by one.
+    if let bytes = machine.nothingBytes(request) {
+      connection.charge(stanzas: 1 + bytes / DoorLimits.answerBytesPerStanza)
+    }
     unreadBytes += byteCount
     countHeld()
     work { transport in
@@ -74,7 +78,8 @@ final class BOSHTransport: StreamTransport {
         request.payloads = []
         transport.connection.received(.violation(.limit("the body is too large")))
       }
-      return transport.machine.received(request, as: exchange, now: Self.now)
+      return transport.machine.received(
+        request, as: exchange, now: Self.now, isInDebt: transport.connection.isInDebt)
     }
   }
 
