@@ -321,6 +321,8 @@ let package = Package(
       dependencies: [
         "AppDoor", "DialogsFixtures", "HTTPPort", "Basics", "JSON", "Dialogs", "Accounts", "SQLiteStore", "Addresses",
         yams, nioCore, nioHTTP1, nioSSL, nioWebSocket, logging,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(

@@ -1,4 +1,5 @@
 public import Accounts
+import Basics
 public import Dialogs
 import HTTPPort
 public import Logging
@@ -46,6 +47,14 @@ public final class AppDoor: Sendable {
   /// The open server-sent event streams.
   let streams = OpenStreams()
   let readPlaces = ReadPlaces()
+  /// The places of requests with large pictures, from before their bodies are read until the pictures are stored.
+  let picturePlaces = ReadPlaces(
+    max: AppLimits.picturesMax(memory: AllowedMemory.bytes), perUserMax: AppLimits.picturesPerUserMax)
+
+  /// The most bytes of the pictures that requests have in memory, on a machine with so many bytes.
+  public static func pictureBytes(memory: Int) -> Int {
+    AppLimits.picturesMax(memory: memory) * Limits.avatarSourceBytesMax
+  }
 
   struct Limiters: Sendable {
     let others: RateLimiter<UserID>

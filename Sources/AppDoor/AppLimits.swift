@@ -64,6 +64,16 @@ enum AppLimits {
   /// users take turns.
   static let readPlacesMax = 16
   static let readPlacesPerUserMax = 4
+  /// The requests that have a large picture in memory (`Limits.avatarSourceBytesMax`), in all, as a share of the memory of the process, and
+  /// at most, and of one user. The next one waits, before its body is read: as users have their turns at the programs that make pictures
+  /// smaller, more pictures of one would only wait there. A picture of `Limits.avatarBytesMax` or less takes no place.
+  static let pictureShare = 32
+  static let picturesMost = 16
+  static let picturesPerUserMax = 1
+
+  static func picturesMax(memory: Int) -> Int {
+    min(max(memory / pictureShare / Limits.avatarSourceBytesMax, 1), picturesMost)
+  }
 
   // Sync.
   static let syncWaitSecondsMax = 30

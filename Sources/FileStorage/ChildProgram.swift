@@ -92,12 +92,14 @@ struct ChildProgram: Sendable {
   }
 
   /// The arguments of a shell that sets the bounds and then becomes the program, since posix_spawn cannot set them. If
-  /// a bound cannot be set, the program is not run.
+  /// a bound cannot be set, the program is not run. Where there is no memory left, the system ends the program rather than the server
+  /// (proc_pid_oom_score_adj(5)); a system without that file runs it all the same.
   private var command: [String] {
     guard let bounds else { return arguments }
     let script =
-      "ulimit -c 0 && ulimit -v \(bounds.memory / 1_024) && ulimit -t \(bounds.seconds) "
-      + "&& ulimit -f \((bounds.fileBytes + 511) / 512) && exec nice -n \(bounds.niceness) \"$@\""
+      "echo 1000 >/proc/self/oom_score_adj; ulimit -c 0 && ulimit -v \(bounds.memory / 1_024) "
+      + "&& ulimit -t \(bounds.seconds) && ulimit -f \((bounds.fileBytes + 511) / 512) "
+      + "&& exec nice -n \(bounds.niceness) \"$@\""
     return ["/bin/sh", "-c", script, "sh"] + arguments
   }
 

@@ -5,11 +5,21 @@ package enum StorageLimits {
   /// The disk space that files leave to the database, in bytes; below it slots and uploads are refused with
   /// `disk-full`.
   static let diskReserveBytes: Int64 = 64 * 1_048_576
-  /// The bounds of the program that shrinks pictures: memory for the largest (`Limits.picturePixelsMax`) decoded as a
-  /// whole, seconds of processor time, length of a file in bytes, niceness. At a bound the program ends, and the picture has no
-  /// thumbnail. On a busy processor it has a tenth of what a thread of the server has: messages do not wait for pictures.
-  static let pictureBounds = ChildProgram.Bounds(
-    memory: 1_024 * 1_048_576, seconds: 10, fileBytes: 8 * 1_048_576, niceness: 10)
+  /// The bounds of the program that shrinks pictures: memory, seconds of processor time, length of a file in bytes, niceness. At a bound
+  /// the program ends, and the picture has no thumbnail. On a busy processor it has a tenth of what a thread of the server has: messages
+  /// do not wait for pictures.
+  ///
+  /// With 4 GiB or more for the server the memory suffices for the largest picture (`Limits.picturePixelsMax`) decoded as a whole. With
+  /// less it is a quarter of that. The least is what a photo of 12 megapixels needs: most of it is the program and its libraries, of
+  /// which the system keeps little in memory.
+  ///
+  /// - Parameter memory: The bytes that the server may use (`AllowedMemory`).
+  static func pictureBounds(memory: Int) -> ChildProgram.Bounds {
+    ChildProgram.Bounds(
+      memory: min(max(memory / 4, 320 << 20), 1_024 << 20), seconds: 10, fileBytes: 8 * 1_048_576, niceness: 10)
+  }
+  /// The number of such programs at a time, which together have half of the memory that the server may use; further files wait.
+  static func picturesAtOnce(memory: Int) -> Int { max(memory / 2 / pictureBounds(memory: memory).memory, 1) }
   static let pictureTime: Duration = .seconds(15)
   static let pictureOutputBytesMax = 1_048_576
   /// The length of the chunks sent to a scanner and of its answer, in bytes.

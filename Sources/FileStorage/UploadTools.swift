@@ -1,3 +1,4 @@
+import Basics
 package import Dialogs
 
 extension BlobTools {
@@ -9,7 +10,11 @@ extension BlobTools {
   ///   - folder: The folder for temporary files with pictures from memory.
   package init(thumbnails: Bool, scan: ScanOptions?, folder: String) {
     self.init()
-    if thumbnails, let pictures = VipsPictures(folder: folder) { self.pictures = pictures }
+    let memory = AllowedMemory.bytes
+    if thumbnails, let pictures = VipsPictures(folder: folder, memory: memory) {
+      self.pictures = pictures
+      inspectionsMax = min(inspectionsMax, StorageLimits.picturesAtOnce(memory: memory))
+    }
     guard let scan else { return }
     isScanNeeded = scan.isNeeded
     switch scan.scanner {

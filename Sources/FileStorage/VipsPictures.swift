@@ -8,12 +8,16 @@ struct VipsPictures: PictureShrinker {
   private let program: String
   /// The folder for temporary files with pictures from memory.
   private let folder: String
+  private let bounds: ChildProgram.Bounds
 
   /// Returns nil if the program is not installed.
-  init?(folder: String) {
+  ///
+  /// - Parameter memory: The bytes that the server may use.
+  init?(folder: String, memory: Int) {
     guard let program = ChildProgram.find(Self.name) else { return nil }
     self.program = program
     self.folder = folder
+    bounds = StorageLimits.pictureBounds(memory: memory)
   }
 
   static let name = "vipsthumbnail"
@@ -39,7 +43,7 @@ struct VipsPictures: PictureShrinker {
         output,
       ],
       environment: ["VIPS_BLOCK_UNTRUSTED=1", "LC_ALL=C", "PATH=/usr/bin:/bin", "MALLOC_ARENA_MAX=1"],
-      bounds: StorageLimits.pictureBounds)
+      bounds: bounds)
     guard
       case .ended(status: 0, let bytes) = program.run(
         input: input, outputMax: StorageLimits.pictureOutputBytesMax, time: StorageLimits.pictureTime),

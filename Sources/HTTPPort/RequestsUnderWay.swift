@@ -14,7 +14,11 @@ public final class RequestsUnderWay: Sendable {
   func count(_ user: UserID) -> Int { counts.withLock { $0[user] ?? 0 } }
 
   /// Notes that a request is one of a logged-in user (`HTTPContext.noteLogin`), or refuses it.
-  public func begin(_ context: HTTPContext, of user: UserID) throws(Problem) {
+  ///
+  /// - Returns: What counts the request as long as something refers to it. Its connection does so until the response or the connection
+  ///   has ended. A handler that may go on behind the end of the connection has to as well.
+  @discardableResult
+  public func begin(_ context: HTTPContext, of user: UserID) throws(Problem) -> RequestUnderWay {
     let isAdmitted: Bool = counts.withLock { counts in
       guard counts[user, default: 0] < HTTPLimits.requestsPerUserMax else { return false }
       counts[user, default: 0] += 1
@@ -26,13 +30,27 @@ public final class RequestsUnderWay: Sendable {
         .tooFast, "requests-too-many", "You have as many requests under way as you may have. Wait until one has ended.",
         retryAfter: 1)
     }
-    context.noteLogin { [self] in end(user) }
+    let request = RequestUnderWay(self, of: user)
+    context.noteLogin { withExtendedLifetime(request) {} }
+    return request
   }
 
-  private func end(_ user: UserID) {
+  fileprivate func end(_ user: UserID) {
     counts.withLock { counts in
       counts[user, default: 0] -= 1
       if counts[user] == 0 { counts[user] = nil }
     }
   }
+}
+
+/// A request that counts until nothing refers to it.
+public final class RequestUnderWay: Sendable {
+  private let requests: RequestsUnderWay
+  private let user: UserID
+
+  fileprivate init(_ requests: RequestsUnderWay, of user: UserID) {
+    (self.requests, self.user) = (requests, user)
+  }
+
+  deinit { requests.end(user) }
 }

@@ -1,3 +1,4 @@
+import AppDoor
 import Basics
 import Dialogs
 import HTTPPort
@@ -15,8 +16,10 @@ struct MemoryBounds: Hashable, Sendable {
 
   /// Everything without a login: streams, streams of servers that are not verified, WebSockets and bodies of requests.
   var withoutLogin: Int { min(memory / ServerLimits.heldShare, ServerLimits.withoutLoginBytesMost) }
-  /// The bodies of requests of logged-in users.
-  var bodies: Int { min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost) }
+  /// The unfinished bodies of requests of logged-in users: with `pictures` they have one share.
+  var bodies: Int { min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost) - pictures }
+  /// The pictures of users and rooms that are made smaller.
+  var pictures: Int { AppDoor.pictureBytes(memory: memory) }
   /// The output that clients do not read.
   var unread: Int { min(memory / ServerLimits.smallShare, ServerLimits.unreadBytesMost) }
   /// The unfinished stanzas of logged-in clients, verified servers and components, and unfinished messages over WebSockets.
@@ -54,7 +57,8 @@ struct MemoryBounds: Hashable, Sendable {
     [
       ("what is not logged in", withoutLogin),
       ("HTTP connections without a login", httpConnections * ServerLimits.httpConnectionBytes),
-      ("bodies of logged-in users' requests", bodies),
+      ("unfinished bodies of logged-in users' requests", bodies),
+      ("pictures of users and rooms", pictures),
       ("unread output", unread),
       ("unfinished stanzas", unfinished),
       ("unacknowledged stanzas", unacknowledged),

@@ -62,6 +62,19 @@ struct ChildProgramTests {
     #expect(try run("nice", bounds: bounds) == said("\(min(19, own + 10))\n"))
   }
 
+  /// Where there is no memory left, the system ends it rather than the server.
+  @Test func itIsTheFirstToEnd() throws {
+    let bounds = ChildProgram.Bounds(memory: 64 * 1_048_576, seconds: 1, fileBytes: 512, niceness: 10)
+    #expect(try run("cat /proc/self/oom_score_adj", bounds: bounds) == said("1000\n"))
+  }
+
+  /// In MiB: the server's memory, that of one program, and the number of programs.
+  @Test(arguments: [(256, 320, 1), (1_024, 320, 1), (2_048, 512, 2), (4_096, 1_024, 2), (16_384, 1_024, 8)])
+  func programsForPicturesHaveAShareOfTheMemory(memory: Int, each: Int, atOnce: Int) {
+    #expect(StorageLimits.pictureBounds(memory: memory << 20).memory == each << 20)
+    #expect(StorageLimits.picturesAtOnce(memory: memory << 20) == atOnce)
+  }
+
   @Test func boundsHold() throws {
     let bounds = ChildProgram.Bounds(memory: 64 * 1_048_576, seconds: 1, fileBytes: 512, niceness: 10)
     // The first fails for want of memory, which status that is depends on the program.
@@ -127,7 +140,7 @@ struct PictureTests {
 
   @Test func picturesAreMadeSmallerAndNeverLarger() throws {
     try withScratchFolder { (folder: String) throws -> Void in
-      let pictures = try #require(VipsPictures(folder: folder))
+      let pictures = try #require(VipsPictures(folder: folder, memory: 1 << 30))
       let bytes = Array(try #require(Data(base64Encoded: Self.png)))
       let same = try #require(pictures.shrunk(.bytes(bytes), side: 100, as: .png))
       #expect(ImageSize(of: same) == ImageSize(width: 3, height: 2))
@@ -140,7 +153,7 @@ struct PictureTests {
 
   @Test func aFileThatIsNoPictureHasNoThumbnail() throws {
     try withScratchFolder { (folder: String) throws -> Void in
-      let pictures = try #require(VipsPictures(folder: folder))
+      let pictures = try #require(VipsPictures(folder: folder, memory: 1 << 30))
       #expect(pictures.shrunk(.file(folder + "/none"), side: 100, as: .jpeg) == nil)
       // Kinds of file that need no picture's bytes are off: a program made of text would read others.
       for text in ["", "\u{89}PNG", "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>", "P3 1 1 1 1 1 1"]

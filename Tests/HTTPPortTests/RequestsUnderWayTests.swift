@@ -28,11 +28,13 @@ import Testing
       try channel.writeInbound(HTTPServerRequestPart.end(nil))
     }
 
-    func begin(_ requests: RequestsUnderWay, of user: UserID) throws(Problem) {
+    @discardableResult
+    func begin(_ requests: RequestsUnderWay, of user: UserID) throws(Problem) -> RequestUnderWay {
       let context = HTTPContext(
         source: ApplicationRequestContextSource(channel: channel, logger: Logger(label: "test")))
-      try requests.begin(context, of: user)
+      let request = try requests.begin(context, of: user)
       channel.embeddedEventLoop.run()
+      return request
     }
 
     func answer() throws {
@@ -63,5 +65,18 @@ import Testing
     // A connection that has ended already takes no room.
     try connections[1].begin(requests, of: user)
     #expect(requests.count(user) == HTTPLimits.requestsPerUserMax - 1)
+  }
+
+  /// What a client leaves behind by closing its connections is bounded as well.
+  @Test func aRequestCountsUntilItsHandlerEnds() throws {
+    let requests = RequestsUnderWay(metrics: Metrics())
+    let connection = try Connection(ConnectionBound(max: .max))
+    var handler: RequestUnderWay? = try connection.begin(requests, of: UserID(1))
+    connection.channel.close(promise: nil)
+    connection.channel.embeddedEventLoop.run()
+    #expect(requests.count(UserID(1)) == 1)
+    withExtendedLifetime(handler) {}
+    handler = nil
+    #expect(requests.count(UserID(1)) == 0)
   }
 }

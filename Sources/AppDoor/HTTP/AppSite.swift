@@ -45,7 +45,10 @@ extension AppDoor {
         throw error
       }
     }
-    if let user = caller?.user { try underWay.begin(context, of: user.id) }
+    var counted: RequestUnderWay?
+    if let user = caller?.user { counted = try underWay.begin(context, of: user.id) }
+    // A client that has left does not end the work for its request, with what that keeps in memory.
+    defer { withExtendedLifetime(counted) {} }
     switch (operation.rate, caller?.user) {
     case (.none, _): break
     case (_, nil): try limiters.anonymous.take(address, now: now, telling: rates)
@@ -62,6 +65,10 @@ extension AppDoor {
           .take(now: now, telling: rates, waitsForRooms: false)
       }
     }
+    let owner = caller.map { parley.readOwner($0.user, from: address) } ?? .network(address)
+    let picture = operation.takesBytes && !Self.isSmall(request) ? ReadPlace(picturePlaces, for: owner) : nil
+    await picture?.take()
+    defer { picture?.end() }
     var input = try await OperationInput(
       request, context, operation.method, pathParameters: operation.pathParameters, bytesMax: operation.bytesMax,
       takesBytes: operation.takesBytes)
@@ -77,7 +84,6 @@ extension AppDoor {
       if let last = request.headers[values: .lastEventID].last { input.parameters["cursor"] = last }
       if request.method == .head { return Response(status: .ok, headers: Self.eventStreamHeaders) }
     }
-    let owner = caller.map { parley.readOwner($0.user, from: address) } ?? .network(address)
     let place = caller.map { _ in ReadPlace(readPlaces, for: owner) }
     // What the response is made of is in memory once from then on.
     defer { place?.end() }
@@ -99,6 +105,11 @@ extension AppDoor {
       stream.whenCut { context.cut() }
       return Self.response(stream, to: request)
     }
+  }
+
+  /// Whether the body of a request announces no more bytes than an avatar may have, which is then not made smaller for them.
+  private static func isSmall(_ request: Request) -> Bool {
+    request.headers[.contentLength].flatMap { Int($0) }.map { $0 <= Limits.avatarBytesMax } ?? false
   }
 
   // MARK: Responses

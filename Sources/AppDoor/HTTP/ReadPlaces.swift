@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// Such an answer is in memory several times while it is built: as rows, as the wire's objects, and as JSON. Hence a request
 /// takes a place before it reads, and has it until its answer is built. Networks and users take turns (`Turns`), and further requests
-/// wait in order: a client that asks for many pages at once gets all of them, in the memory of a few.
+/// wait in order: a client that asks for many pages at once gets all of them, in the memory of a few. Large pictures have places of
+/// their own (`AppDoor.picturePlaces`).
 final class ReadPlaces: Sendable {
   private let turns: Mutex<Turns<ReadOwner, CheckedContinuation<Void, Never>>>
 

@@ -1,5 +1,5 @@
 /// The programs that inspect files before they can be read. The core calls them on threads that may block, at most
-/// `Limits.inspectionsMax` at a time, and one of a user.
+/// `inspectionsMax` at a time, and one of a user.
 public struct BlobTools: Sendable {
   /// The scanner; `nil` to scan nothing.
   public var scanner: (any BlobScanner)?
@@ -8,6 +8,8 @@ public struct BlobTools: Sendable {
   public var isScanNeeded: Bool
   /// The image tool; `nil` for no thumbnails, and unchanged avatars.
   public var pictures: (any PictureShrinker)?
+  /// The files that are inspected at a time: fewer where the memory is small.
+  public var inspectionsMax = Limits.inspectionsMax
 
   public init(
     scanner: (any BlobScanner)? = nil, isScanNeeded: Bool = true, pictures: (any PictureShrinker)? = nil

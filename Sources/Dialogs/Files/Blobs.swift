@@ -39,7 +39,7 @@ public final class Blobs: Sendable {
     workers = ThreadPool(
       label: "parley.blobs", count: store.isRemote ? Limits.remoteBlobThreads : max(2, threads))
     inspectors = SharedThreads(
-      label: "parley.inspection", count: Limits.inspectionsMax, perOwnerMax: Limits.inspectionsPerUserMax)
+      label: "parley.inspection", count: policy.tools.inspectionsMax, perOwnerMax: Limits.inspectionsPerUserMax)
     finishers = store.isRemote ? ThreadPool(label: "parley.finishing", count: Limits.remoteBlobThreads) : workers
   }
 
