@@ -1,3 +1,5 @@
+import Dialogs
+
 /// The bounds of pushes.
 public enum PushLimits {
   /// The time between two publications for one user; later messages are combined.
@@ -10,6 +12,9 @@ public enum PushLimits {
   /// The time for which a new registration rests with a failed one at the same origin that it replaces: whoever registers again and
   /// again gets no more attempts, and whoever has mended their server need not wait for `retryMax`.
   static let inheritedRestMax: Duration = .seconds(60)
+  /// The registrations of a user that were replaced, and with whose rests new ones rest: as many as a user may have. Of more the
+  /// latest ones count.
+  static let formerRestsMax = Limits.pushRegistrationsMax
   /// The wait before a failed publication is tried again, doubled each time up to the second.
   static let retry: Duration = .seconds(5)
   static let retryMax: Duration = .seconds(21_600)

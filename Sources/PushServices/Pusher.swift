@@ -73,16 +73,34 @@ public actor Pusher {
     let inherited = min(wait, PushLimits.inheritedRestMax)
     let task = Task { [pause] in
       await pause(inherited)
+      if Task.isCancelled { return }
       if wait > inherited {
         resting[target.user]?[target]?.isInherited = false
         parley.registries.pushes.wake(for: target.user)
         await pause(wait - inherited)
+        if Task.isCancelled { return }
       }
       resting[target.user]?[target] = nil
       if resting[target.user]?.isEmpty == true { resting[target.user] = nil }
       parley.registries.pushes.wake(for: target.user)
     }
     resting[target.user, default: [:]][target] = Rest(task: task)
+  }
+
+  /// Ends the rests of registrations that there are no more, except for the latest ones with which new registrations at their origins
+  /// rest. Otherwise whoever registers again and again would leave one behind each time, for as long as the service says.
+  ///
+  /// - Parameter current: All registrations of the user.
+  private func endFormerRests(of user: UserID, except current: Set<Target>) {
+    let former = (resting[user] ?? [:]).filter { !current.contains($0.key) }
+    if former.isEmpty { return }
+    let inherited = former.filter { $0.key.origin != nil && $0.value.isInherited }.keys
+    let kept = Set(inherited.sorted { $0.enabled > $1.enabled }.prefix(PushLimits.formerRestsMax))
+    for (target, rest) in former where !kept.contains(target) {
+      rest.task.cancel()
+      resting[user]?[target] = nil
+    }
+    if resting[user]?.isEmpty == true { resting[user] = nil }
   }
 
   /// Returns whether a service is skipped: its last publication has failed, or that to a former registration at its origin.
@@ -140,6 +158,7 @@ public actor Pusher {
     let rings = Set(owed.registrations.filter { $0.target.device?.kind == .voip }.map(\.grant))
     var tasks: [(PushRegistration, PushSummary?)] = []
     let current = Set(owed.registrations.map { Target($0) })
+    endFormerRests(of: user, except: current)
     var (given, isMore) = (0, false)
     // Those that have failed less often come first, so that dead endpoints do not hold up the others; among these, those that have
     // waited longest, so that further pushes do not keep the last ones waiting.

@@ -318,6 +318,42 @@ import Testing
     await running.value
   }
 
+  /// The rests that have not ended.
+  private final class Rests: Sendable {
+    private let count = Mutex(0)
+    var now: Int { count.withLock { $0 } }
+
+    /// Waits until its task is cancelled.
+    func rest() async {
+      count.withLock { $0 += 1 }
+      for await _ in AsyncStream<Void>.makeStream().stream {}
+      count.withLock { $0 -= 1 }
+    }
+  }
+
+  /// A user whose service asks for a long rest each time, and who registers again at another origin, leaves few rests behind.
+  @Test(.timeLimit(.minutes(1))) func restsOfFormerRegistrationsAreFew() async throws {
+    let stage = try stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let caller = try await logIn(juliet, "phone", stage)
+    let (endpoints, rests) = (Endpoints([.unavailable(seconds: 86_400)]), Rests())
+    let pusher = Pusher(parley: stage.parley, route: endpoints) { wait in
+      if wait != PushLimits.interval { await rests.rest() }
+    }
+    let running = Task { await pusher.run() }
+    let count = 3 * PushLimits.formerRestsMax
+    for number in 1...count {
+      let subscription = Self.subscription("https://push\(number).example/x", Self.keys)
+      _ = try await stage.register(Self.device("w", subscription), by: caller)
+      _ = try await stage.say("one", from: romeo, to: juliet)
+      while endpoints.asked.count < number { await Task.yield() }
+    }
+    // Those of former registrations, and those of the last two, which may not have been looked at.
+    while rests.now > PushLimits.formerRestsMax + 2 { await Task.yield() }
+    running.cancel()
+    await running.value
+  }
+
   @Test func eachDialogIsOneNoticeWithItsLastMessageAndAllThatIsUnread() async throws {
     let stage = try stage()
     let (romeo, juliet, nurse) = (
