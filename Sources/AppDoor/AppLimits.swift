@@ -64,10 +64,11 @@ enum AppLimits {
   /// users take turns.
   static let readPlacesMax = 16
   static let readPlacesPerUserMax = 4
-  /// The requests that have a large picture in memory (`Limits.avatarSourceBytesMax`), in all, as a share of the memory of the process, and
-  /// at most, and of one user. The next one waits, before its body is read: as users have their turns at the programs that make pictures
-  /// smaller, more pictures of one would only wait there. A picture of `Limits.avatarBytesMax` or less takes no place.
-  static let pictureShare = 32
+  /// The requests that have a large picture in memory (`Limits.avatarSourceBytesMax`): their share of the memory of the process, the most
+  /// in all, and the most of one user. With 1 GiB they are three, where one picture at a time is made smaller. The next one waits before
+  /// its body is read, so that the unfinished bodies of all of them fit into the memory for such bodies, and none is refused. A picture of
+  /// `Limits.avatarBytesMax` or less takes no place.
+  static let pictureShare = 64
   static let picturesMost = 16
   static let picturesPerUserMax = 1
 

@@ -9,9 +9,9 @@ package enum StorageLimits {
   /// the program ends, and the picture has no thumbnail. On a busy processor it has a tenth of what a thread of the server has: messages
   /// do not wait for pictures.
   ///
-  /// With 4 GiB or more for the server the memory suffices for the largest picture (`Limits.picturePixelsMax`) decoded as a whole. With
-  /// less it is a quarter of that. The least is what a photo of 12 megapixels needs: most of it is the program and its libraries, of
-  /// which the system keeps little in memory.
+  /// The program's memory is a quarter of the server's. The most suffices for the largest picture (`Limits.picturePixelsMax`) decoded as a
+  /// whole, and the least for a photo of 12 megapixels in every form: of the least, the program and its libraries take some 220 MiB of
+  /// addresses, few of which are in memory.
   ///
   /// - Parameter memory: The bytes that the server may use (`AllowedMemory`).
   static func pictureBounds(memory: Int) -> ChildProgram.Bounds {

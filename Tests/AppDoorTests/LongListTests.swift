@@ -109,11 +109,11 @@ import Testing
     let route = try #require(door.site.routes.first { $0.path == PutMyAvatar.path && $0.method == .put })
     let fields: HTTPFields = [.authorization: "Bearer \(login.accessToken)"]
     @Sendable func put(_ picture: Picture, announcing length: Int) async {
-      var fields = fields
-      fields[.contentLength] = "\(length)"
+      var head = fields
+      head[.contentLength] = "\(length)"
       let request = Request(
         head: HTTPRequest(
-          method: .put, scheme: nil, authority: nil, path: PutMyAvatar.path, headerFields: fields),
+          method: .put, scheme: nil, authority: nil, path: PutMyAvatar.path, headerFields: head),
         body: RequestBody(asyncSequence: picture.body()))
       let channel = NIOAsyncTestingChannel()
       let source = ApplicationRequestContextSource(channel: channel, logger: Logger(label: "pictures"))

@@ -1,4 +1,5 @@
 import Basics
+import Dialogs
 import Synchronization
 import Testing
 
@@ -11,8 +12,8 @@ import Testing
 
   /// The shares in MiB of machines with 256 MiB and 1, 4 and 16 GiB, and numbers that follow from others.
   @Test(arguments: [
-    (1 << 28, [32, 11, 16, 4, 16, 16, 4], 1_024, 64), (1 << 30, [128, 34, 64, 16, 64, 64, 16], 4_096, 256),
-    (1 << 32, [256, 176, 128, 64, 256, 256, 64], 16_384, 512),
+    (1 << 28, [32, 11, 16, 4, 16, 16, 4], 1_024, 64), (1 << 30, [128, 49, 64, 16, 64, 64, 16], 4_096, 256),
+    (1 << 32, [256, 196, 128, 64, 256, 256, 64], 16_384, 512),
     (1 << 34, [256, 176, 128, 128, 256, 1_024, 128], 65_536, 512),
   ])
   func eachKindHasItsShare(memory: Int, mebibytes: [Int], connections: Int, uploads: Int) {
@@ -29,7 +30,9 @@ import Testing
     #expect(bounds.remotePresences == min(memory / 64, 128 << 20))
     // Pictures have 5 MiB each, and one share with unfinished bodies.
     #expect(bounds.pictures + bounds.bodies == min(memory / 16, 256 << 20))
-    #expect(bounds.pictures == [1 << 28: 1, 1 << 30: 6][memory, default: 16] * 5 << 20)
+    let pictures = [1 << 28: 1, 1 << 30: 3, 1 << 32: 12][memory, default: 16]
+    #expect(bounds.pictures == pictures * Limits.avatarSourceBytesMax)
+    #expect(bounds.bodies >= pictures * MemoryBound.grown(Limits.avatarSourceBytesMax))
     #expect(bounds.presencesInRooms == min(memory / 128, 128 << 20))
     #expect(bounds.residents == min(memory / 32, 256 << 20))
     #expect(bounds.parts.contains { $0.name == "presences in rooms" && $0.bytes == bounds.presencesInRooms })
