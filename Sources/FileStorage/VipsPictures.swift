@@ -42,7 +42,10 @@ struct VipsPictures: PictureShrinker {
         "--vips-disc-threshold=2g", "-o",
         output,
       ],
-      environment: ["VIPS_BLOCK_UNTRUSTED=1", "LC_ALL=C", "PATH=/usr/bin:/bin", "MALLOC_ARENA_MAX=1"],
+      // A thread for each processor would need more addresses for its stack than the program has where there are many.
+      environment: [
+        "VIPS_BLOCK_UNTRUSTED=1", "VIPS_CONCURRENCY=2", "LC_ALL=C", "PATH=/usr/bin:/bin", "MALLOC_ARENA_MAX=1",
+      ],
       bounds: bounds)
     guard
       case .ended(status: 0, let bytes) = program.run(
