@@ -16,8 +16,12 @@ struct MemoryBounds: Hashable, Sendable {
 
   /// Everything without a login: streams, streams of servers that are not verified, WebSockets and bodies of requests.
   var withoutLogin: Int { min(memory / ServerLimits.heldShare, ServerLimits.withoutLoginBytesMost) }
-  /// The unfinished bodies of requests of logged-in users: with `pictures` they have one share.
-  var bodies: Int { min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost) - pictures }
+  /// The unfinished bodies of requests of logged-in users: with `pictures` they have one share, of which they have half at least, also
+  /// where the memory is so small that one picture takes more than the other half.
+  var bodies: Int {
+    let share = min(memory / ServerLimits.smallShare, ServerLimits.bodyBytesMost)
+    return max(share - pictures, share / 2)
+  }
   /// The pictures of users and rooms that are made smaller.
   var pictures: Int { AppDoor.pictureBytes(memory: memory) }
   /// The output that clients do not read.
