@@ -71,6 +71,9 @@ enum AppLimits {
   static let pictureShare = 64
   static let picturesMost = 16
   static let picturesPerUserMax = 1
+  /// The seconds in which a large picture comes once it has its place, for which others wait: the largest one in a minute at 90 KB a
+  /// second, and 1 MiB at 18. Then 408 `picture-slow`, and the connection ends.
+  static let pictureSeconds: Int64 = 60
 
   static func picturesMax(memory: Int) -> Int {
     min(max(memory / pictureShare / Limits.avatarSourceBytesMax, 1), picturesMost)

@@ -1,4 +1,5 @@
 import Basics
+import JSON
 import NIOCore
 import NIOHTTP1
 
@@ -62,6 +63,8 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   /// The fields of the request of the current body: its length, and the client of a proxy.
   private var headers: HTTPHeaders = [:]
   private var timer: Scheduled<Void>?
+  /// The end of the time for the current body, whatever its pace, and the answer then; nil if its pace alone counts.
+  private var deadline: (time: NIODeadline, refusal: HTTPRefusal)?
   /// The holder that counts the current body, and the number of counts that have ended. An ended count no longer gives way.
   private var holder: MemoryBound.Holder?
   private var counted = 0
@@ -155,9 +158,21 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     count(context, isLoggedIn: true)
   }
 
+  /// Bounds the time until the body of the request that is answered next is complete, for what it keeps from others meanwhile.
+  ///
+  /// - Parameter refusal: The content of the answer with 408 when the time is over, or the body is too slow.
+  func bound(_ context: ChannelHandlerContext, to time: TimeAmount, _ refusal: HTTPRefusal) {
+    // The current body may be that of a later request.
+    guard complete == 0, pace != nil else { return }
+    deadline = (context.eventLoop.now + time, refusal)
+    timer?.cancel()
+    check(context)
+  }
+
   private func end() {
     pace = nil
     headers = [:]
+    deadline = nil
     isOnDisk = false
     timer?.cancel()
     timer = nil
@@ -194,10 +209,12 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
 
   private func check(_ context: ChannelHandlerContext) {
     guard let pace else { return }
-    let left = pace.left(at: context.eventLoop.now)
+    let now = context.eventLoop.now
+    var left = pace.left(at: now)
+    if let deadline { left = min(left, deadline.time - now) }
     guard left > .zero else {
       isTooSlow = true
-      return refuse(context, .requestTimeout)
+      return refuse(context, .requestTimeout, content: deadline?.refusal)
     }
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     timer = context.eventLoop.scheduleTask(in: left) {
@@ -216,16 +233,25 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   }
 
   private func refuse(
-    _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ more: HTTPHeaders = [:]
+    _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ more: HTTPHeaders = [:],
+    content: HTTPRefusal? = nil
   ) {
     end()
     // The next response may be that to an earlier request.
     if !isAnswering, complete == 0 {
-      var headers: HTTPHeaders = ["connection": "close", "content-length": "0"]
+      var body = ByteBuffer()
+      if let content {
+        var writer = JSONWriter()
+        ProblemBody(status: content.status, detail: content.detail, code: content.code).write(to: &writer)
+        body.writeBytes(writer.bytes)
+      }
+      var headers: HTTPHeaders = ["connection": "close", "content-length": "\(body.readableBytes)"]
       headers.add(contentsOf: more)
+      if content != nil { headers.add(name: "content-type", value: "application/problem+json") }
       context.write(
         wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))),
         promise: nil)
+      if content != nil { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
       context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
     context.close(promise: nil)

@@ -168,6 +168,18 @@ public struct HTTPContext: RequestContext {
     }
   }
 
+  /// Bounds the time until the body of the request is complete. When it is over, and the body is not, the request is answered with the
+  /// refusal, whose status is 408, and its connection ends.
+  public func boundBody(to time: TimeAmount, _ refusal: HTTPRefusal) {
+    // The response is written later on the same loop.
+    channel.eventLoop.execute { [channel] in
+      // A closed channel has no handlers any more.
+      let pipeline = channel.pipeline.syncOperations
+      guard let context = try? pipeline.context(handlerType: BodyPaceHandler.self) else { return }
+      (context.handler as? BodyPaceHandler)?.bound(context, to: time, refusal)
+    }
+  }
+
   public func peer(of request: Request) -> HTTPPeer {
     HTTPPeer(remoteAddress, isSecure: isSecure, ForwardedFields(request.headers), proxies)
   }

@@ -118,6 +118,43 @@ import Testing
     _ = try? channel.finish()
   }
 
+  /// A body that keeps a place from others has some time, even if it comes at the least rate. One that comes on a slow line suffices.
+  @Test func aBodyThatHasAPlaceIsBoundedInTime() throws {
+    let (loop, handler) = (EmbeddedEventLoop(), handler())
+    let channel = try channel(loop, handler)
+    let context = try channel.pipeline.syncOperations.context(handler: handler)
+    let refusal = HTTPRefusal(status: 408, code: "picture-slow", detail: "Send a smaller one.")
+    func send(_ bytesPerSecond: Int, seconds: Int) {
+      for _ in 0..<seconds {
+        loop.advanceTime(by: .seconds(1))
+        if channel.isActive { receive([piece(bytesPerSecond)], channel) }
+      }
+    }
+    // The bound is that of the first request alone.
+    for (isBounded, bytesPerSecond, seconds) in [(true, 30_000, 35), (false, 5_000, 100)] {
+      receive([head], channel)
+      if isBounded { handler.bound(context, to: .seconds(60), refusal) }
+      send(bytesPerSecond, seconds: seconds)
+      receive([.end(nil)], channel)
+      #expect(channel.isActive)
+      try answer(channel)
+      #expect(try response(channel)?.status == .ok)
+    }
+    receive([head], channel)
+    handler.bound(context, to: .seconds(60), refusal)
+    send(5_000, seconds: 59)
+    #expect(channel.isActive && !handler.isTooSlow)
+    send(5_000, seconds: 1)
+    #expect(!channel.isActive && handler.isTooSlow)
+    #expect(try status(channel) == .requestTimeout)
+    guard case .body(.byteBuffer(let body))? = try channel.readOutbound(as: HTTPServerResponsePart.self) else {
+      Issue.record("the answer has no content")
+      return
+    }
+    #expect(String(buffer: body).contains("picture-slow"))
+    _ = try? channel.finish()
+  }
+
   /// A body whose memory others need is refused until later, but only while it is not complete.
   @Test func anUnfinishedBodyGivesWay() throws {
     let (loop, handler) = (EmbeddedEventLoop(), handler())

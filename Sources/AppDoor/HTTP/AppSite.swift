@@ -69,6 +69,7 @@ extension AppDoor {
     let picture = operation.takesBytes && !Self.isSmall(request) ? ReadPlace(picturePlaces, for: owner) : nil
     await picture?.take()
     defer { picture?.end() }
+    if picture != nil { context.boundBody(to: .seconds(AppLimits.pictureSeconds), Self.pictureSlow) }
     var input = try await OperationInput(
       request, context, operation.method, pathParameters: operation.pathParameters, bytesMax: operation.bytesMax,
       takesBytes: operation.takesBytes)
@@ -111,6 +112,11 @@ extension AppDoor {
   private static func isSmall(_ request: Request) -> Bool {
     request.headers[.contentLength].flatMap { Int($0) }.map { $0 <= Limits.avatarBytesMax } ?? false
   }
+
+  private static let pictureSlow = HTTPRefusal(
+    status: 408, code: "picture-slow",
+    detail: "A picture of more than \(Limits.avatarBytesMax / 1_024) KiB has to come within "
+      + "\(AppLimits.pictureSeconds) s. Send a smaller one.")
 
   // MARK: Responses
 
