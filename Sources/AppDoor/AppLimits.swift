@@ -71,9 +71,10 @@ enum AppLimits {
   static let pictureShare = 64
   static let picturesMost = 16
   static let picturesPerUserMax = 1
-  /// The seconds in which a large picture comes once it has its place, for which others wait: the largest one in a minute at 90 KB a
-  /// second, and 1 MiB at 18. Then 408 `picture-slow`, and the connection ends.
-  static let pictureSeconds: Int64 = 60
+  /// The seconds in which a large picture comes once it has its place: 1 MiB at 27 KB a second, as on a slow mobile line, and the
+  /// largest one at 131. Then 408 `picture-slow`, and the connection ends. The next one may wait for the place meanwhile, and for the
+  /// picture to be made smaller (15 s): its connection would be idle after 60 s (`HTTPLimits.idle`), as its body is not read.
+  static let pictureSeconds: Int64 = 40
 
   static func picturesMax(memory: Int) -> Int {
     min(max(memory / pictureShare / Limits.avatarSourceBytesMax, 1), picturesMost)

@@ -133,7 +133,7 @@ import Testing
     // The bound is that of the first request alone.
     for (isBounded, bytesPerSecond, seconds) in [(true, 30_000, 35), (false, 5_000, 100)] {
       receive([head], channel)
-      if isBounded { handler.bound(context, to: .seconds(60), refusal) }
+      if isBounded { handler.bound(context, to: .seconds(40), refusal) }
       send(bytesPerSecond, seconds: seconds)
       receive([.end(nil)], channel)
       #expect(channel.isActive)
@@ -141,8 +141,8 @@ import Testing
       #expect(try response(channel)?.status == .ok)
     }
     receive([head], channel)
-    handler.bound(context, to: .seconds(60), refusal)
-    send(5_000, seconds: 59)
+    handler.bound(context, to: .seconds(40), refusal)
+    send(5_000, seconds: 39)
     #expect(channel.isActive && !handler.isTooSlow)
     send(5_000, seconds: 1)
     #expect(!channel.isActive && handler.isTooSlow)
