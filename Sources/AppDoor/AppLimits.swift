@@ -75,6 +75,9 @@ enum AppLimits {
   /// largest one at 131. Then 408 `picture-slow`, and the connection ends. The next one may wait for the place meanwhile, and for the
   /// picture to be made smaller (15 s): its connection would be idle after 60 s (`HTTPLimits.idle`), as its body is not read.
   static let pictureSeconds: Int64 = 40
+  /// The seconds for which a large picture waits for a place. Then 503 `overloaded` with `Retry-After`: the connection, whose body is not
+  /// read meanwhile, would end without an answer after 60 s.
+  static let pictureWaitSeconds: Int64 = 50
 
   static func picturesMax(memory: Int) -> Int {
     min(max(memory / pictureShare / Limits.avatarSourceBytesMax, 1), picturesMost)

@@ -68,6 +68,20 @@ import Testing
     await first.take()
     first.end()
   }
+
+  /// A large picture waits for its place no longer than its connection may be idle.
+  @Test func whoHasWaitedTooLongTakesNoPlace() async {
+    let places = ReadPlaces(max: 1, perUserMax: 1)
+    let (first, second) = (ReadPlace(places, for: .user(UserID(1))), ReadPlace(places, for: .user(UserID(2))))
+    await first.take()
+    let late = await second.take(within: .milliseconds(1))
+    #expect(!late)
+    second.end()
+    first.end()
+    let free = await second.take(within: .seconds(60))
+    #expect(free)
+    second.end()
+  }
 }
 
 /// Pages that end by the bytes of their messages.

@@ -67,7 +67,7 @@ extension AppDoor {
     }
     let owner = caller.map { parley.readOwner($0.user, from: address) } ?? .network(address)
     let picture = operation.takesBytes && !Self.isSmall(request) ? ReadPlace(picturePlaces, for: owner) : nil
-    await picture?.take()
+    if let picture, await !picture.take(within: .seconds(AppLimits.pictureWaitSeconds)) { throw Problem.overloaded }
     defer { picture?.end() }
     if picture != nil { context.boundBody(to: .seconds(AppLimits.pictureSeconds), Self.pictureSlow) }
     var input = try await OperationInput(

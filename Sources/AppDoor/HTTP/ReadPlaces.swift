@@ -8,31 +8,40 @@ import Synchronization
 /// wait in order: a client that asks for many pages at once gets all of them, in the memory of a few. Large pictures have places of
 /// their own (`AppDoor.picturePlaces`).
 final class ReadPlaces: Sendable {
-  private let turns: Mutex<Turns<ReadOwner, CheckedContinuation<Void, Never>>>
+  private let turns: Mutex<Turns<ReadOwner, CheckedContinuation<Bool, Never>>>
 
   init(max: Int = AppLimits.readPlacesMax, perUserMax: Int = AppLimits.readPlacesPerUserMax) {
     turns = Mutex(Turns(max: max, perOwnerMax: perUserMax))
   }
 
-  /// Returns when the owner of a request's reads has a place, which must be given back.
-  func take(for owner: ReadOwner) async {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      let begun = turns.withLock { turns -> CheckedContinuation<Void, Never>? in
-        turns.add(continuation, of: owner, in: owner.network)
-        return turns.next()?.job
+  /// Returns whether the owner of a request's reads has a place, which must then be given back.
+  ///
+  /// - Parameter patience: The time for which it waits at most; `nil` for as long as it takes.
+  func take(for owner: ReadOwner, within patience: Duration? = nil) async -> Bool {
+    let timer = Mutex<Task<Void, Never>?>(nil)
+    defer { timer.withLock { $0?.cancel() } }
+    return await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+      let (number, begun) = turns.withLock { turns in
+        (turns.add(continuation, of: owner, in: owner.network), turns.next()?.job)
       }
-      begun?.resume()
+      begun?.resume(returning: true)
+      guard let patience else { return }
+      let task = Task {
+        guard (try? await Task.sleep(for: patience)) != nil else { return }
+        turns.withLock { $0.remove(number, of: owner) }?.resume(returning: false)
+      }
+      timer.withLock { $0 = task }
     }
   }
 
   func giveBack(by owner: ReadOwner) {
-    let begun = turns.withLock { turns -> [CheckedContinuation<Void, Never>] in
+    let begun = turns.withLock { turns -> [CheckedContinuation<Bool, Never>] in
       turns.end(owner, in: owner.network)
-      var begun: [CheckedContinuation<Void, Never>] = []
+      var begun: [CheckedContinuation<Bool, Never>] = []
       while let next = turns.next() { begun.append(next.job) }
       return begun
     }
-    for waiting in begun { waiting.resume() }
+    for waiting in begun { waiting.resume(returning: true) }
   }
 }
 
@@ -47,11 +56,13 @@ final class ReadPlace: Sendable {
     self.owner = owner
   }
 
-  /// Returns when the request has a place. It reads one thing after the other.
-  func take() async {
-    if isTaken.withLock({ $0 }) { return }
-    await places.take(for: owner)
-    isTaken.withLock { $0 = true }
+  /// Returns whether the request has a place, after the time at most. It reads one thing after the other.
+  @discardableResult
+  func take(within patience: Duration? = nil) async -> Bool {
+    if isTaken.withLock({ $0 }) { return true }
+    let taken = await places.take(for: owner, within: patience)
+    isTaken.withLock { $0 = taken }
+    return taken
   }
 
   /// Gives the place back, if the request has one: its answer is built, or it waits for something else.

@@ -61,10 +61,10 @@ package struct Turns<Owner: Hashable, Job> {
     return number
   }
 
-  /// Removes a job that waits; nothing if it has begun.
-  package mutating func remove(_ number: Int, of owner: Owner?) {
-    lines[owner]?.waiting.remove(number)
-    guard let line = lines[owner] else { return }
+  /// Removes a job that waits, and returns it; `nil` if it has begun.
+  @discardableResult
+  package mutating func remove(_ number: Int, of owner: Owner?) -> Job? {
+    guard let removed = lines[owner]?.waiting.remove(number), let line = lines[owner] else { return nil }
     if let place = line.place, line.waiting.first?.network != place.network || line.waiting.isEmpty {
       networks[place.network]?.order.remove(place.number)
       lines[owner]?.place = nil
@@ -72,6 +72,7 @@ package struct Turns<Owner: Hashable, Job> {
     }
     if line.waiting.isEmpty, line.underWay == 0 { lines[owner] = nil }
     putInOrder(owner)
+    return removed.job
   }
 
   /// Begins the next job; `nil` if none may begin.
