@@ -46,9 +46,10 @@ enum HTTPLimits {
   /// The interval in which the log has one line of each network that waits.
   static let paceLog: Duration = .seconds(60)
   /// The bytes that TLS encrypts at once on all ports, and those that a record takes besides, at most. NIOSSL keeps a buffer of the
-  /// size of the longest output for as long as a connection lives: with these bytes it has 64 KiB. Longer output is flushed in parts,
-  /// each with a system call: the kernel takes 128 KiB at once (`UnsentBytes`).
-  static let tlsPartBytes = 61_440
+  /// size of the longest output for as long as a connection lives: with these bytes, which fit into a record with what it takes besides,
+  /// the buffer keeps the 16 KiB that it has at the beginning. With 60 KiB at once the sessions of a room that was flooded kept 64 KiB
+  /// each. Longer output is flushed in parts, each with a system call: the kernel takes 128 KiB at once (`UnsentBytes`).
+  static let tlsPartBytes = 15_360
   static let tlsRecordBytes = 64
   /// The bytes of a header of the PROXY protocol at the XMPP ports: the specification wants 536 at most (section 2), and extensions
   /// with the name in a client's certificate may need more; `proxy-header-too-long` beyond it.

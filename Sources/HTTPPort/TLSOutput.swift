@@ -45,7 +45,7 @@ final class CiphertextHandler: ChannelOutboundHandler {
   }
 }
 
-/// Flushes long output to TLS in parts, so that the buffer of TLS does not grow beyond 64 KiB for the rest of the connection. It
+/// Flushes long output to TLS in parts, so that the buffer of TLS does not grow beyond 16 KiB for the rest of the connection. It
 /// stands between TLS and the handlers that write.
 ///
 ///  Confined to its channel's event loop, like every handler.

@@ -50,7 +50,7 @@ import Testing
       await channel.testingEventLoop.run()
       _ = try? await channel.finish()
     }
-    await door.picturePlaces.take(for: .user(id))
+    _ = await door.picturePlaces.take(for: .user(id))
     let (large, small) = (Picture(), Picture())
     let waiting = Task { await put(large, announcing: Limits.avatarBytesMax + 1) }
     small.allow()
@@ -61,7 +61,7 @@ import Testing
     await waiting.value
     #expect(large.reads.first == true)
     // The place is free again.
-    await door.picturePlaces.take(for: .user(id))
+    _ = await door.picturePlaces.take(for: .user(id))
     door.picturePlaces.giveBack(by: .user(id))
   }
 }

@@ -56,10 +56,10 @@ import Testing
     }
     pair.server.flush()
     let unread = pair.network.buffers
-    #expect(unread.allSatisfy { $0.capacity <= 65_536 })
+    #expect(unread.allSatisfy { $0.capacity <= 16_384 })
     #expect(capacity(unread) < 2 * bytes(unread))
     // As few parts as fit: each costs a system call.
-    #expect(unread.count <= 19)
+    #expect(unread.count <= 71)
     pair.send("end")
     pair.network.release()
     #expect(try pair.received() == String(repeating: text, count: writes) + "end")
