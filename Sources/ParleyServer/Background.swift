@@ -72,6 +72,7 @@ extension Background {
       Background(every: ServerLimits.accountTaskInterval) {
         // Failures are logged there; a failing store is tried again the next time.
         _ = try? await accounts.resumeAccountTasks()
+        parley.continueRoomEnds()
       },
       Background { await ScheduledMessages(parley).timer.run() },
       Background { await Calls(parley).timer.run() },

@@ -16,7 +16,7 @@ enum ServerLimits {
 
   /// The interval of the removal of expired guests.
   static let guestSweepInterval: Duration = .seconds(5)
-  /// The interval of retries of failed account tasks.
+  /// The interval of retries of failed account tasks, and of ends of rooms that could not be committed.
   static let accountTaskInterval: Duration = .seconds(60)
   /// The interval of runs of retention; the first is at the start. Ages are days.
   static let retentionInterval: Duration = .seconds(3_600)

@@ -296,6 +296,12 @@ extension StoreConformance {
             .map(\.position)
         }
       }
+      // As a session reads it that has found the place before the end.
+      func atItsPlace(_ party: Party) throws -> [Position] {
+        let places = [FeedPlaces.Place(end, in: room.id)]
+        let log = LogAccess.withMemberships(of: party)
+        return try scene.read { try $0.entries(of: log, at: places[...], limit: 9, bytesMax: .max).map(\.position) }
+      }
       func hasNothing(of party: Party) throws {
         try scene.read { reader in
           try equal(try reader.rooms(of: party.id, before: .end, limit: 9).count, 0)
@@ -307,6 +313,7 @@ extension StoreConformance {
       for party in [scene.romeo, scene.juliet] {
         try hasNothing(of: party)
         try equal(try found(party), [end])
+        try equal(try atItsPlace(party), [end])
       }
       try equal(try scene.read { try $0.temporaryRooms(after: DialogID(0), limit: 9).map(\.id) }, [room.id])
       // Twice, as after a crash.
@@ -321,6 +328,7 @@ extension StoreConformance {
       for party in [scene.romeo, scene.juliet] {
         try hasNothing(of: party)
         try equal(try found(party), [end])
+        try equal(try atItsPlace(party), [end])
       }
       try scene.write { writer in
         try writer.endMembers(

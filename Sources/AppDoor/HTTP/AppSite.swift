@@ -67,7 +67,9 @@ extension AppDoor {
     }
     let owner = caller.map { parley.readOwner($0.user, from: address) } ?? .network(address)
     let picture = operation.takesBytes && !Self.isSmall(request) ? ReadPlace(picturePlaces, for: owner) : nil
-    if let picture, await !picture.take(within: .seconds(AppLimits.pictureWaitSeconds)) { throw Problem.overloaded }
+    if let picture, await !picture.take(within: .seconds(AppLimits.pictureWaitSeconds)) {
+      throw Self.picturesWaiting
+    }
     defer { picture?.end() }
     if picture != nil { context.boundBody(to: .seconds(AppLimits.pictureSeconds), Self.pictureSlow) }
     var input = try await OperationInput(
@@ -113,6 +115,9 @@ extension AppDoor {
     request.headers[.contentLength].flatMap { Int($0) }.map { $0 <= Limits.avatarBytesMax } ?? false
   }
 
+  private static let picturesWaiting = Problem(
+    .overloaded, "overloaded", "Many pictures are being sent. Try again in half a minute, or send a smaller one.",
+    retryAfter: 30)
   private static let pictureSlow = HTTPRefusal(
     status: 408, code: "picture-slow",
     detail: "A picture of more than \(Limits.avatarBytesMax / 1_024) KiB has to come within "

@@ -157,6 +157,8 @@ extension AppSession {
     let stale = Set(session.typingUsers.keys.map(\.dialog))
     session.typingUsers = [:]
     for dialog in stale { tellTyping(in: dialog, session) }
+    // Rooms that were entered in what is not sent are among the memberships of the next page.
+    session.hasMemberships = false
     session.cursor = session.rendering.cursor(session.follower.told)
     tell(.resync, ResyncBody(reason: reason, cursor: session.cursor), cursor: session.cursor)
   }

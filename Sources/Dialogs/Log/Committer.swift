@@ -173,6 +173,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       switch item {
       case .settled(let post, var result):
         lanes.postEnded()
+        if case .failure = result, case .room(let intent) = post.intent, intent.isPieceOfEnd {
+          registries.failedRoomEnds.note()
+        }
         if let charge = post.charge {
           if result.toldNobody(of: post.intent, isSpread: isSpread) {
             charge.giveBack(now: clock.now)

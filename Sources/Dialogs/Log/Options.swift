@@ -88,6 +88,7 @@ extension Parley {
     /// Wakes the timer that sends messages at their time.
     package let schedule = WakeSignal()
     let dueAuthors = DueAuthors()
+    let failedRoomEnds = FailedRoomEnds()
     /// Wakes the timer that forwards reports.
     package let reports = WakeSignal()
 

@@ -19,7 +19,8 @@ import Basics
 //
 // A further piece is a post of the server itself, which names its place. Of all rooms that end, a batch has so many rows
 // (`Limits.endedRowsAtOnce`): whoever ends a hundred rooms at once holds up nobody. What a crash interrupts is begun again by
-// the next start (`endEmpty`): then there are no occupants, and who has left already is passed over.
+// the next start (`endEmpty`): then there are no occupants, and who has left already is passed over. The same continues what
+// could not be committed (`FailedRoomEnds`).
 //
 // The values of a persistent room (`RoomKeyValue`: its picture, and bans of addresses) are removed piece by piece, too: nobody reads
 // them any more, and whoever makes and destroys rooms all day would fill the disk with them. Its people and its log stay.

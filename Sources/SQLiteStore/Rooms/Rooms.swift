@@ -236,7 +236,12 @@ extension Reader {
         } else {
           try connection(.entryInFeed, place.position, log.user)
         }
-      guard let next = try statement.first({ try entry($0) }) else { continue }
+      var next = try statement.first { try entry($0) }
+      // The last entry of a room is in the feed once the membership has ended.
+      if next == nil, place.room != nil, member != nil {
+        next = try connection(.entryInFeed, place.position, log.user).first { try entry($0) }
+      }
+      guard let next else { continue }
       entries.append(next)
       if bytes >= bytesMax { break }
       bytes += next.byteCount

@@ -55,6 +55,9 @@ final class Residents {
       let text = "too many users of your server, or too many of your clients, are in rooms here"
       return StanzaError(.resourceConstraint, text, type: .wait)
     }
+    let session = outlets[address]?.session
+    // A client that is in the room may say so again.
+    if session?.rooms[room] != nil { return nil }
     guard fits((outlets[address] == nil ? Self.bytes(address) : 0) + DoorLimits.residentSeatBytes) else {
       let text = "too many users of your server and those of its zone, or of all servers, are in rooms here"
       return StanzaError(.resourceConstraint, text, type: .wait)
