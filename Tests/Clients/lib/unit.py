@@ -21,7 +21,7 @@ MANAGER = "a matter of the service manager: the test starts and ends the server"
 NOT_REPRODUCED = {
     "Description": "a text", "Documentation": "a text", "WantedBy": MANAGER, "After": MANAGER, "Wants": MANAGER,
     "StartLimitIntervalSec": MANAGER, "StartLimitBurst": MANAGER, "Type": MANAGER, "Restart": MANAGER, "RestartSec": MANAGER,
-    "RestartPreventExitStatus": MANAGER, "KillMode": MANAGER,
+    "RestartPreventExitStatus": MANAGER, "KillMode": MANAGER, "OOMPolicy": MANAGER,
     "LimitNOFILE": "at most the limit that root has, where root may not raise it",
     "RemoveIPC": "what the user has left of System V IPC stays",
     "PrivateDevices": "without the rules of cgroups for devices; the nodes are not there, and none can be made",
