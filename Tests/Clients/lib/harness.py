@@ -246,7 +246,7 @@ class Server:
         """An admin command, as an operator would type it."""
         done = subprocess.run(
             [str(self.binary), *arguments, "--config", self.configuration], env=self.environment(), input=stdin,
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=180)
         if done.returncode != 0:
             raise Failure(f"parley {' '.join(arguments)}: status {done.returncode}: {done.stderr}{done.stdout}")
         return done.stdout
