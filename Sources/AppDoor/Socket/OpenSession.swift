@@ -20,7 +20,7 @@ final class OpenSession {
   /// The owner of the session's reads of single rows, for live events, which others cause, and for commands. Nobody is charged.
   private(set) lazy var readOwner = rendering.parley.readOwner(caller.user, from: handle.peer, isAsked: false)
   /// The owner of the reads of what the session has missed, for which the user is charged.
-  private(set) lazy var catchingUp = rendering.parley.readOwner(caller.user, from: handle.peer)
+  var catchingUp: ReadOwner { rendering.parley.readOwner(caller.user, from: handle.peer) }
   var follower: FeedFollower
   /// The last durable cursor sent to the client.
   var cursor: String
