@@ -3,6 +3,7 @@ import Basics
 import DialogsFixtures
 import StoreConformance
 import Testing
+
 @testable import Dialogs
 
 /// Tests of drafts and scheduled messages.

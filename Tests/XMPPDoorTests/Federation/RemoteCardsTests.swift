@@ -34,8 +34,10 @@ import XMLStream
 
   @Test(arguments: [
     ("<x xmlns='vcard-temp:x:update'><photo>0A1b</photo></x>", "0a1b"),
-    ("<x xmlns='vcard-temp:x:update'><photo>\(String(repeating: "a", count: 40))</photo></x>",
-      String(repeating: "a", count: 40)),
+    (
+      "<x xmlns='vcard-temp:x:update'><photo>\(String(repeating: "a", count: 40))</photo></x>",
+      String(repeating: "a", count: 40)
+    ),
     ("<x xmlns='vcard-temp:x:update'><photo>\(String(repeating: "a", count: 41))</photo></x>", nil),
     ("<x xmlns='vcard-temp:x:update'><photo/></x>", nil),
     ("<x xmlns='vcard-temp:x:update'/>", nil), ("<show>away</show>", nil),
