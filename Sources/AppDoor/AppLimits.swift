@@ -17,7 +17,7 @@ enum AppLimits {
   // WebSocket sessions.
   /// The time in which `hello` must come; then close code 4401.
   static let helloTime: TimeAmount = .seconds(10)
-  /// The frames that a client may send before `hello`, such as pings and unknown commands: nobody is charged for them. A further one
+  /// The frames that a client may send before `hello`, such as pings and unknown commands. No account can be charged for them. One more
   /// closes the connection with 4401. An ordinary client sends one, or tries other forms of it.
   static let framesBeforeHelloMax = 16
   /// The interval of the server's pings, so that proxies keep the connection.

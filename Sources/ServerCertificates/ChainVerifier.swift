@@ -23,7 +23,7 @@ struct ChainVerifier {
   let now: Timestamp
   let names: Names
   let authorities: Authorities
-  /// What is left for the judgement that this verification belongs to.
+  /// The checks that the judgement has left, which all of its verifications share.
   var checks = SignatureChecks()
   /// A condition on one of the authorities of the chain (RFC 7671 5.4).
   var mustContain: (@Sendable (Certificate) -> Bool)?

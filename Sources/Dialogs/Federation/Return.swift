@@ -35,7 +35,7 @@ extension Hub {
       let piece = Array(back.unasked.suffix(Limits.departureStep - looks))
       back.unasked.removeLast(piece.count)
       looks += piece.count
-      // Whoever has left meanwhile asks for nobody.
+      // A user who has gone offline meanwhile has nobody to ask about.
       guard let online = back.viewer.flatMap({ self.online($0) }), !online.presences.isEmpty else { continue }
       let snapshot = online.contactSnapshot
       probe(piece, at: back.pair.remote, for: snapshot.user.party, contactSnapshot: snapshot, into: &batch)

@@ -286,7 +286,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 
   /// Returns the deliveries of a post's node events for which its author is charged now: those to explicit subscribers, whose number is
   /// not known before, and those to the owner's contacts where they were not charged before (`Parley.submit`), as of a visit, or of
-  /// an owner who has no session. Whoever adds others to a room, and so changes their bookmarks, is not charged for their contacts.
+  /// an owner who has no session. A user who adds other people to a room changes their bookmarks,
+  /// and is not charged for their contacts.
   private func takeNodeDeliveries(of post: Post) -> Int {
     defer { nodeAudience = (0, 0) }
     if post.isFromBackend { return 0 }

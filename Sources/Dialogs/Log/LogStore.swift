@@ -72,7 +72,7 @@ public protocol LogReader {
   func archive(of room: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns the places of everything that the user's clients follow: messages, markers, contact, block and profile changes,
   /// behind `after`, ascending, merged with everything of the log's rooms behind both `after` and each room's own position.
-  /// Of superseded markers only the last is included. An entry of a room of which the user has a row is the user's.
+  /// A superseded marker is left out. An entry that is both in a room and in the user's feed is returned as one of the feed.
   /// - Parameters:
   ///   - limit: The number of places, at least one.
   ///   - looksMax: The rows that are looked at, beside one of each room; then `end` is where the search has come to, which is

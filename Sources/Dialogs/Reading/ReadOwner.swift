@@ -13,7 +13,7 @@ public struct ReadOwner: Hashable, Sendable {
   private let name: Name
   /// The name of the network or zone that a user's reads come from.
   private let networkName: String?
-  /// The budget that pays for long reads; `nil` if nobody is charged.
+  /// The budget to which long reads are charged; `nil` for reads that are free.
   let budget: SendingBudget?
 
   private init(_ name: Name, in networkName: String? = nil, chargedTo budget: SendingBudget? = nil) {

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Whether a piece of the end of a room could not be committed, such as on a full disk. No other piece follows such a one, and people
-/// who are left keep the address taken: the end is continued later (`Parley.continueRoomEnds`), as the next start would do.
+/// Whether a piece of the end of a room could not be committed, such as on a full disk. The next piece is posted only by the one
+/// before it, so the end stops there and the address stays taken. It is continued later
+/// (`Parley.continueRoomEnds`), as the next start would do.
 final class FailedRoomEnds: Sendable {
   private let hasFailed = Atomic(false)
 

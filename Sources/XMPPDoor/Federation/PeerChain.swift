@@ -11,7 +11,7 @@ import NIOSSL
 final class PeerChain {
   private var presented: [[UInt8]] = []
   private weak var handler: NIOSSLHandler?
-  /// What the checks of signatures take turns by; `nil` for a connection that the operator has asked for.
+  /// The loop at which checks of signatures take turns; `nil` for a connection that the operator has asked for, which does not wait.
   private let loopContext: LoopContext?
   private let keyBytesMax: Int
   /// Whether the peer is still there when its turn comes.
