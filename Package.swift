@@ -118,13 +118,15 @@ let package = Package(
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
       ], swiftSettings: settings),
 
+    // The other servers: what the configuration says of them
+    .target(name: "Peers", dependencies: ["Addresses", "Dialogs", "XMPP"], swiftSettings: settings),
+
     // The doors
     .target(
       name: "XMPPDoor",
       dependencies: [
         "Basics", "JSON", "XMPP", "Jingle", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort",
-        "DNS",
-        "ServerMetrics", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
+        "DNS", "Peers", "ServerMetrics", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ] + crypto, swiftSettings: settings),
@@ -156,7 +158,7 @@ let package = Package(
     .target(
       name: "ServerConfiguration",
       dependencies: [
-        "Accounts", "Dialogs", "Addresses", "Basics", "XMPPDoor", "FileStorage", "WebClient", "IdentityTokens",
+        "Accounts", "Dialogs", "Addresses", "Basics", "Peers", "FileStorage", "WebClient", "IdentityTokens",
         "PushServices",
         nioCore, logging, yams,
       ], swiftSettings: settings),
@@ -164,15 +166,16 @@ let package = Package(
       name: "Administration",
       dependencies: [
         "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "ImportSources",
-        "XMPP", "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", "WebClient", nioCore, nioPosix, nioHTTP1, logging,
+        "XMPP", "Peers", "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", "WebClient", nioCore, nioPosix, nioHTTP1,
+        logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
     .target(
       name: "ServerCertificates",
       dependencies: [
-        "ACME", "ServerConfiguration", "XMPPDoor", "HTTPPort", "Addresses", "Basics", "DNS", "JSON", "WebClient",
-        nioCore, nioSSL, logging,
+        "ACME", "ServerConfiguration", "Peers", "XMPPDoor", "HTTPPort", "Addresses", "Basics", "DNS", "JSON",
+        "WebClient", nioCore, nioSSL, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -197,8 +200,8 @@ let package = Package(
       dependencies: [
         "ServerCertificates", "CodeTransports", "WebPages", "ServerConfiguration", "Administration", "FileStorage",
         "FileDoor", "Dialogs", "Accounts", "Backends",
-        "Addresses", "Basics", "SQLiteStore", "HTTPPort", "JSON", "XMPPDoor", "AppDoor", "WebClient", "ServerMetrics",
-        "TraceExport",
+        "Addresses", "Basics", "SQLiteStore", "HTTPPort", "JSON", "Peers", "XMPPDoor", "AppDoor", "WebClient",
+        "ServerMetrics", "TraceExport",
         "IdentityTokens", "PushServices", "CTimex", "CXattr", "CMalloc",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -301,11 +304,12 @@ let package = Package(
       name: "BackendsTests",
       dependencies: ["DialogsFixtures", "Backends", "Dialogs", "Accounts", "Basics", logging],
       swiftSettings: settings),
+    .testTarget(name: "PeersTests", dependencies: ["Peers"], swiftSettings: settings),
     .testTarget(
       name: "XMPPDoorTests",
       dependencies: [
         "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Accounts", "Basics", "XMPP", "XMLStream", "Dialogs",
-        "Addresses", "DNS", "HTTPPort", "ServerMetrics",
+        "Addresses", "DNS", "HTTPPort", "Peers", "ServerMetrics",
         logging, nioCore, nioPosix, nioSSL, .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),
@@ -347,7 +351,7 @@ let package = Package(
       name: "ServerConfigurationTests",
       dependencies: [
         "Accounts",
-        "ServerConfiguration", "ServerFixtures", "FileStorage", "Basics", "XMPPDoor", "Dialogs", "Addresses",
+        "ServerConfiguration", "ServerFixtures", "FileStorage", "Basics", "Peers", "Dialogs", "Addresses",
         "IdentityTokens", logging,
       ], swiftSettings: settings),
     .testTarget(

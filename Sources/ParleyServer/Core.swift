@@ -6,6 +6,7 @@ import Basics
 package import Dialogs
 import FileStorage
 package import Logging
+import Peers
 import PushServices
 import SQLiteStore
 package import ServerConfiguration

@@ -3,6 +3,7 @@ import Dialogs
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Peers
 import ServerCertificates
 public import ServerConfiguration
 import XMPPDoor

@@ -8,6 +8,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Peers
 import ServerCertificates
 import ServerConfiguration
 import ServerMetrics

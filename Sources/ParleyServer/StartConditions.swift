@@ -1,7 +1,7 @@
 import Basics
 import Glibc
+import Peers
 package import ServerConfiguration
-import XMPPDoor
 
 /// The things that the machine must let the server do, and that a check can see before a start: ports, folders, files,
 /// kinds of addresses. They are judged for the user of the installed unit if that starts the server with this

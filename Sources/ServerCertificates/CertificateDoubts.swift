@@ -1,8 +1,8 @@
 public import Basics
 import NIOSSL
+import Peers
 public import ServerConfiguration
 import X509
-import XMPPDoor
 
 extension Certificates {
   /// Judges the certificates that clients and servers get from files: their dates, their names and their chains. A file

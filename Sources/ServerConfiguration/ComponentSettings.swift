@@ -1,6 +1,6 @@
 import Basics
 package import Dialogs
-import XMPPDoor
+import Peers
 
 extension SettingsReader {
   mutating func readComponents(_ domains: [Settings.Domain]) -> [Settings.Component] {

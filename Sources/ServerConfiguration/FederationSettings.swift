@@ -1,6 +1,6 @@
 import Basics
 import NIOCore
-import XMPPDoor
+import Peers
 
 extension SettingsReader {
   /// Reads the options of federation, which are checked even if it is off; nil if it is off.
@@ -43,8 +43,8 @@ extension SettingsReader {
 
   private mutating func blocklists() -> [BlocklistOption] {
     let written = read(keys.federationBlocklists)
-    if written.count > FederationOptions.blocklistsMax {
-      reject(keys.federationBlocklists, "at most \(FederationOptions.blocklistsMax) lists are followed")
+    if written.count > PeerLimits.blocklistsMax {
+      reject(keys.federationBlocklists, "at most \(PeerLimits.blocklistsMax) lists are followed")
     }
     return written.compactMap { text in
       let list = BlocklistOption(text)

@@ -1,8 +1,8 @@
 import Accounts
 import Dialogs
 import Logging
+import Peers
 import PushServices
-import XMPPDoor
 
 /// The keys of the configuration, in the order of the reference file `conf/parley.yaml`, which documents them. Each is
 /// declared here, with its default and its range, and read at one place of `SettingsReader`.

@@ -5,8 +5,8 @@ public import Dialogs
 public import FileStorage
 public import Logging
 import NIOCore
+public import Peers
 public import PushServices
-public import XMPPDoor
 
 /// The configuration of the server, read once and validated as a whole. Nothing else reads the environment, the file or
 /// the command line.

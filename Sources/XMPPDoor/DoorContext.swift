@@ -4,6 +4,7 @@ import Basics
 import Dialogs
 public import Logging
 import NIOCore
+public import Peers
 public import PushServices
 import ServerMetrics
 import Synchronization

@@ -143,8 +143,6 @@ enum FederationLimits {
   /// their next message.
   static let anonymousMax = 10_000
   // Block lists.
-  /// The lists that are followed; more are an error of the configuration.
-  static let blocklistsMax = FederationOptions.blocklistsMax
   /// The entries of one list, of some 100 bytes of memory each; a longer list is not read, and stays as it was.
   static let blocklistEntriesMax = 100_000
   /// The entries that are asked for at once, and the pages of a list; with more it counts as too long.

@@ -1,6 +1,6 @@
 import Dialogs
+import Peers
 import Testing
-import XMPPDoor
 
 @testable import ServerConfiguration
 

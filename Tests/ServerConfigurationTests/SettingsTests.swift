@@ -6,9 +6,9 @@ import FileStorage
 import Foundation
 import IdentityTokens
 import Logging
+import Peers
 import ServerFixtures
 import Testing
-import XMPPDoor
 
 @testable import ServerConfiguration
 

@@ -4,6 +4,7 @@ import Dialogs
 import Logging
 import NIOCore
 import NIOPosix
+import Peers
 import ServerCertificates
 public import ServerConfiguration
 import WebClient

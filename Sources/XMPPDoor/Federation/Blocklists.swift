@@ -1,6 +1,7 @@
 import Addresses
 import Dialogs
 import Logging
+import Peers
 import Synchronization
 import XMPP
 

@@ -1,5 +1,6 @@
 import Basics
 import Dialogs
+import Peers
 import Synchronization
 
 /// The current rules for domains elsewhere, shared by links and streams. It also knows which domains had a valid

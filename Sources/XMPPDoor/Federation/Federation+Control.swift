@@ -2,6 +2,7 @@ import Addresses
 import Basics
 public import Dialogs
 import NIOCore
+public import Peers
 public import ServerMetrics
 import XMLStream
 import XMPP

@@ -3,6 +3,7 @@ public import Basics
 import DNS
 import Dialogs
 import NIOCore
+public import Peers
 import Synchronization
 import XMPP
 

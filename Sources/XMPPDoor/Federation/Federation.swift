@@ -3,6 +3,7 @@ import Basics
 public import Dialogs
 import HTTPPort
 import NIOCore
+import Peers
 import Synchronization
 import XMPP
 

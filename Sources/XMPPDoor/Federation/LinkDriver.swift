@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import Logging
 import NIOCore
+import Peers
 import ServerMetrics
 import XMLStream
 import XMPP

@@ -2,6 +2,7 @@ import Addresses
 public import Basics
 import DNS
 public import NIOCore
+public import Peers
 
 /// The check of what other servers need to talk with a domain of this one: its records in the DNS, the ports that they
 /// lead to, the certificate that is presented there, and the one in the files. It goes the way that another server would

@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import DialogsFixtures
 import Logging
+import Peers
 import Testing
 import XMLStream
 import XMPP

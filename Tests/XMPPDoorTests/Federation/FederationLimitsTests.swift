@@ -7,6 +7,7 @@ import Logging
 import NIOCore
 import NIOEmbedded
 import NIOPosix
+import Peers
 import ServerMetrics
 import Testing
 import XMLStream

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import Dialogs
+import Peers
 import Testing
 import XMLStream
 import XMPP

@@ -1,6 +1,7 @@
 import Dialogs
 import NIOCore
 import NIOEmbedded
+import Peers
 import ServerMetrics
 import Testing
 import XMLStream

@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Peers
 import ServerMetrics
 import Testing
 import XMLStream

@@ -1,7 +1,7 @@
 package import Basics
 package import Dialogs
 import HTTPPort
-import XMPPDoor
+import Peers
 
 /// Admits or refuses a domain elsewhere from now on, before the lists of the configuration.
 package enum SetFederationRule: AdminOperation {

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import Peers
 import XMLStream
 import XMPP
 

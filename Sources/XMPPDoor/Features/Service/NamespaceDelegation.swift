@@ -1,6 +1,7 @@
 import Addresses
 import Dialogs
 import NIOCore
+import Peers
 import XMLStream
 import XMPP
 

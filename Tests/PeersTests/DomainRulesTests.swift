@@ -1,6 +1,5 @@
+import Peers
 import Testing
-
-@testable import XMPPDoor
 
 /// Which domains are talked to.
 @Suite struct DomainRulesTests {

@@ -70,8 +70,5 @@ public struct FederationOptions: Sendable, Hashable {
   /// The block lists of other services that are followed.
   public var blocklists: [BlocklistOption] = []
 
-  /// See `FederationLimits.blocklistsMax`.
-  public static let blocklistsMax = 8
-
   public init() {}
 }
