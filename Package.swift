@@ -119,7 +119,7 @@ let package = Package(
       ], swiftSettings: settings),
 
     // The other servers: what the configuration says of them
-    .target(name: "Peers", dependencies: ["Addresses", "Dialogs", "XMPP"], swiftSettings: settings),
+    .target(name: "Peers", dependencies: ["Addresses", "Dialogs", "XMPP", nioCore], swiftSettings: settings),
 
     // The doors
     .target(
@@ -376,9 +376,8 @@ let package = Package(
     .testTarget(
       name: "ServerCertificatesTests",
       dependencies: [
-        "ServerCertificates", "ServerConfiguration", "ServerFixtures", "XMPPDoor", "DNS", "WebClient", "Basics",
-        nioCore,
-        nioPosix, nioTLS, nioSSL, logging, .product(name: "X509", package: "swift-certificates"),
+        "ServerCertificates", "ServerConfiguration", "ServerFixtures", "Peers", "XMPPDoor", "DNS", "WebClient", "Basics",
+        nioCore, nioPosix, nioTLS, nioSSL, logging, .product(name: "X509", package: "swift-certificates"),
         .product(name: "SwiftASN1", package: "swift-asn1"),
       ] + crypto, swiftSettings: settings),
     // The core against a model of it: a library, a test that runs a little of it, and a program that runs it for long.

@@ -11,13 +11,10 @@ enum FederationLimits {
   static let unverifiedPerAddressMax = 20
   /// The time from the connection to a verified stream; then `connection-timeout`. A callback of dialback fits.
   static let negotiation: TimeAmount = .seconds(30)
-  /// The bytes of the key of a peer's first certificate (SubjectPublicKeyInfo): those of RSA with 8,192 bits and the usual exponent, the
-  /// largest that a judgement reads. The peer's signature over the handshake is checked on the event loop, which takes half a
-  /// millisecond with such a key, and up to four with the largest ones of TLS. A larger key ends the handshake.
-  static let keyBytesMax = 1_062
-  /// The time from one such check to the next on a loop, since one takes up to a millisecond with the curve P-384 as well: the twenty
-  /// streams of an address wait 80 ms at most, and the peers of a restarted server come back at 250 a second and loop. As many wait as
-  /// streams are negotiated; one whose peer has left takes no time.
+  /// The time from one check of a peer's signature over a handshake to the next on a loop. Each takes up to a millisecond, with the
+  /// largest key that is checked (`PeerLimits.keyBytesMax`) as with the curve P-384. So the twenty streams of an address wait 80 ms at
+  /// most, and the peers of a restarted server come back at 250 a second and loop. As many wait as streams are negotiated; one whose
+  /// peer has left takes no time.
   static let peerCheckPause: TimeAmount = .milliseconds(4)
   /// The bytes of a stanza before the stream is verified, and after (XEP-0478); a longer one is `policy-violation`.
   static let unverifiedStanzaBytesMax = 10 * 1024
@@ -52,21 +49,6 @@ enum FederationLimits {
   static let callbacksMax = 256
   static let callbacksPerDomainMax = 4
   static let callbacksZoneShare = 8
-
-  /// The time for which dialback alone does not prove a domain that had a valid certificate: certificates are renewed
-  /// in that time. It is stored again after a day.
-  static let certificateRemembered: Duration = .seconds(30 * 86_400)
-  static let certificateNoted: Duration = .seconds(86_400)
-  /// The domains of which that is remembered, some 300 bytes each, of one zone (`DomainZone`) and in all: those with which users here have
-  /// to do, which are also stored, and the others. A busy server exchanges stanzas with a few thousand domains; anybody makes
-  /// subdomains with a wildcard certificate. At a bound the oldest ones of the zone, or of the one with the most of them, are forgotten:
-  /// where dialback is believed at all, it proves these again.
-  static let certificatesKnownMax = 16_384
-  static let certificatesPerKnownZoneMax = 2_048
-  static let certificatesMax = 8_192
-  static let certificatesPerZoneMax = 1_024
-  /// The pairs that one commit removes from the store because they are not remembered any more, some milliseconds; the rest follows.
-  static let certificatesForgottenAtOnce = 256
 
   // Links.
   /// The links of the whole server; a quarter of the limit of open files, if that is less. At the bound those that were idle
@@ -161,8 +143,6 @@ enum FederationLimits {
   static let forwardedReportBytesMax = 32 * 1024
   /// The time in which a domain has to answer where it takes reports; then it is asked again later.
   static let reportAnswer: Duration = .seconds(30)
-  /// The time in which a domain that an operator tests has to answer a ping.
-  static let testAnswer: Duration = .seconds(20)
   /// The time that streams have at the stop of the server to hand over what is written.
   static let drain: TimeAmount = .seconds(5)
 }

@@ -6,6 +6,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import NIOTLS
+import Peers
 import ServerConfiguration
 import ServerFixtures
 import Testing
@@ -254,7 +255,7 @@ import X509
   @discardableResult
   private func handshake(
     server: NIOSSLContext, client: NIOSSLContext, domain: String,
-    _ keyBytesMax: (server: Int, client: Int) = (FederationLimits.keyBytesMax, FederationLimits.keyBytesMax)
+    _ keyBytesMax: (server: Int, client: Int) = (PeerLimits.keyBytesMax, PeerLimits.keyBytesMax)
   ) async throws -> (byServer: Sight, byClient: Sight) {
     let group = MultiThreadedEventLoopGroup.singleton
     let loop = group.next()

@@ -2,6 +2,7 @@ import DialogsFixtures
 import Logging
 import NIOCore
 import NIOPosix
+import Peers
 import Testing
 
 @testable import XMPP

@@ -1,6 +1,7 @@
 import Basics
 import DNS
 import NIOCore
+import Peers
 
 // The order and the times in which the addresses of a domain's servers are tried (RFC 8305).
 //
@@ -122,7 +123,7 @@ struct ConnectionRace: Hashable, Sendable {
   /// Returns what is to be tried of the current server.
   private func next(_ now: NIODeadline) -> Next {
     let server = progress[current]
-    if server.tried == FederationDialLimits.addressesMax { return .nothing }
+    if server.tried == PeerLimits.addressesMax { return .nothing }
     let (six, four) = (server.six ?? [], server.four ?? [])
     if six.isEmpty, four.isEmpty { return server.six == nil || server.four == nil ? awaiting(now) : .nothing }
     switch server.certification {
@@ -132,8 +133,8 @@ struct ConnectionRace: Hashable, Sendable {
     }
     if six.isEmpty {
       // RFC 8305 3: IPv6 is given a moment to be known, too.
-      if server.six == nil, let foundAt = server.foundAt, now < foundAt + FederationDialLimits.resolutionDelay {
-        return .answer(by: foundAt + FederationDialLimits.resolutionDelay)
+      if server.six == nil, let foundAt = server.foundAt, now < foundAt + PeerLimits.resolutionDelay {
+        return .answer(by: foundAt + PeerLimits.resolutionDelay)
       }
       return .address(isIPv6: false)
     }
@@ -143,7 +144,7 @@ struct ConnectionRace: Hashable, Sendable {
   /// Returns what is to be done while answers about the current server are missing. The last one is waited for.
   private func awaiting(_ now: NIODeadline) -> Next {
     guard current + 1 < servers.count, let askedAt = progress[current].askedAt else { return .answer(by: nil) }
-    let time = askedAt + FederationDialLimits.answerDelayMax
+    let time = askedAt + PeerLimits.answerDelayMax
     return now < time ? .answer(by: time) : .nothing
   }
 
@@ -156,11 +157,11 @@ struct ConnectionRace: Hashable, Sendable {
   /// The time before which no further attempt begins.
   private var earliest: NIODeadline? {
     guard let lastStart else { return nil }
-    if attempts.isEmpty { return lastStart + FederationDialLimits.attemptDelayMin }
+    if attempts.isEmpty { return lastStart + PeerLimits.attemptDelayMin }
     if attempts.values.contains(where: { servers[$0].priority != servers[current].priority }) {
-      return lastStart + FederationDialLimits.attemptDelayMax
+      return lastStart + PeerLimits.attemptDelayMax
     }
     let hasLastFailed = attempts[started - 1] == nil
-    return lastStart + (hasLastFailed ? FederationDialLimits.attemptDelayMin : FederationDialLimits.attemptDelay)
+    return lastStart + (hasLastFailed ? PeerLimits.attemptDelayMin : PeerLimits.attemptDelay)
   }
 }

@@ -3,6 +3,7 @@ import DNS
 import HTTPPort
 import NIOCore
 import NIOPosix
+import Peers
 
 /// Connects servers of other domains: finds their hosts, and tries their addresses in the order of `ConnectionRace`.
 ///
@@ -85,7 +86,7 @@ private final class Dial: Sendable {
   }
 
   func run(_ domain: String, excluding excluded: [ServerTarget]) -> EventLoopFuture<DialedConnection> {
-    let deadline = loop.scheduleTask(in: FederationDialLimits.connecting) { [self] in
+    let deadline = loop.scheduleTask(in: PeerLimits.connecting) { [self] in
       finish(.failure(.timedOut(reasons: state.value.reasons)))
     }
     end.futureResult.whenComplete { _ in deadline.cancel() }
@@ -222,11 +223,11 @@ private final class Dial: Sendable {
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelOption(.unsentBytes, value: UnsentBytes.most)
       .channelOption(.socketOption(.so_keepalive), value: 1)
-      .channelOption(.userTimeout, value: FederationStreamLimits.transmission)
+      .channelOption(.userTimeout, value: PeerLimits.transmission)
       .channelOption(.autoRead, value: false)
       .channelOption(.recvAllocator, value: ReadBuffers())
       // The whole has its own bound, and the race goes on meanwhile.
-      .connectTimeout(FederationDialLimits.connecting)
+      .connectTimeout(PeerLimits.connecting)
       .channelInitializer { [self] channel in
         if state.value.isOver {
           return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)

@@ -11,9 +11,9 @@ final class DomainPolicy: Sendable {
     var rules: DomainRules
     /// The domains with which users here have to do; these are also stored.
     var known = CertifiedDomains(
-      max: FederationLimits.certificatesKnownMax, ofZoneMax: FederationLimits.certificatesPerKnownZoneMax)
+      max: PeerLimits.certificatesKnownMax, ofZoneMax: PeerLimits.certificatesPerKnownZoneMax)
     var others = CertifiedDomains(
-      max: FederationLimits.certificatesMax, ofZoneMax: FederationLimits.certificatesPerZoneMax)
+      max: PeerLimits.certificatesMax, ofZoneMax: PeerLimits.certificatesPerZoneMax)
     /// The time from which on those are looked for that are too old to matter.
     var nextSweep: Timestamp
 
@@ -24,7 +24,7 @@ final class DomainPolicy: Sendable {
   private let clock: any Clock
 
   init(_ options: FederationOptions, clock: any Clock) {
-    state = Mutex(State(rules: options.rules, nextSweep: clock.now + FederationLimits.certificateNoted))
+    state = Mutex(State(rules: options.rules, nextSweep: clock.now + PeerLimits.certificateNoted))
     verification = options.verification
     self.clock = clock
   }
@@ -35,7 +35,7 @@ final class DomainPolicy: Sendable {
   func believesDialback(of domain: String) -> Bool {
     let now = clock.now
     return state.withLock { state in
-      if let verified = state.certifiedAt(domain), now < verified + FederationLimits.certificateRemembered {
+      if let verified = state.certifiedAt(domain), now < verified + PeerLimits.certificateRemembered {
         return false
       }
       return verification == .dialback || state.rules.admitsUnverified(domain)
@@ -59,15 +59,15 @@ final class DomainPolicy: Sendable {
         state.others.note(pair, at: time)
         return (false, [])
       }
-      if let last, time < last + FederationLimits.certificateNoted { return (false, []) }
+      if let last, time < last + PeerLimits.certificateNoted { return (false, []) }
       state.others.remove(pair.remote)
       var dropped = state.known.note(pair, at: time)
       if time >= state.nextSweep {
-        let start = time + (.zero - FederationLimits.certificateRemembered)
-        let most = FederationLimits.certificatesForgottenAtOnce
+        let start = time + (.zero - PeerLimits.certificateRemembered)
+        let most = PeerLimits.certificatesForgottenAtOnce
         state.others.removeAll(before: start, atMost: .max)
         let old = state.known.removeAll(before: start, atMost: most)
-        if old.count < most { state.nextSweep = time + FederationLimits.certificateNoted }
+        if old.count < most { state.nextSweep = time + PeerLimits.certificateNoted }
         dropped += old
       }
       return (true, dropped)

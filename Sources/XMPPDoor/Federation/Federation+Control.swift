@@ -93,7 +93,7 @@ extension Federation: FederationControl {
     // The answer may come by another stream, so the ping is one of the link.
     let asker = Party(id: UserID(0), realm: link.home.id, address: link.localAddress)
     let answer = await door.questions.ask(
-      .get, StanzaBytes.bytes { $0.element(.ping) }, of: address, from: asker, within: FederationLimits.testAnswer,
+      .get, StanzaBytes.bytes { $0.element(.ping) }, of: address, from: asker, within: PeerLimits.testAnswer,
       door.parley.hub)
     let text = answer == nil ? "it does not answer in time" : "it answers"
     return steps + [FederationTestStep(step: "ping", hasPassed: answer != nil, text: text)]

@@ -124,7 +124,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   private func restore(_ stored: [DomainPairState], waiting: Set<DomainPair>, at now: Timestamp) -> [DomainPair] {
     var useless: [DomainPair] = []
     for state in stored {
-      if let time = state.verifiedAt, now < time + FederationLimits.certificateRemembered {
+      if let time = state.verifiedAt, now < time + PeerLimits.certificateRemembered {
         useless += policy.verified(state.pair, at: time, isKnown: true).dropped
       } else if state.verifiedAt != nil || !waiting.contains(state.pair) {
         useless.append(state.pair)
@@ -135,7 +135,7 @@ public final class Federation: FederationService, FederationStreamOwner {
 
   /// Removes from the store what is known of pairs' certificates, and the pairs for which nothing waits, a bounded number in each commit.
   private static func forget(_ pairs: [DomainPair], before now: Timestamp, _ parley: Parley) async {
-    let most = FederationLimits.certificatesForgottenAtOnce
+    let most = PeerLimits.certificatesForgottenAtOnce
     for start in stride(from: 0, to: pairs.count, by: most) {
       let some = Array(pairs[start..<min(pairs.count, start + most)])
       do throws(Problem) {

@@ -98,7 +98,7 @@ public struct FederationDomainStatus: Codable, Hashable, Sendable {
   /// Whether the rules admit it.
   public let isAllowed: Bool
   /// The time at which a certificate of the domain was last found valid, to a day; nil if that is not remembered
-  /// (`FederationLimits.certificatesMax`).
+  /// (`PeerLimits.certificatesMax`).
   public let verifiedAt: Timestamp?
   /// The way in which a stream of it is verified; nil if there is none.
   public let verified: String?

@@ -63,7 +63,7 @@ public struct OwnDomainCheck: Sendable {
 
   /// The advice to an operator whose domain has no servers in the DNS.
   private func records(of domain: String) -> String {
-    let port = options.port == 0 ? FederationDialLimits.port : options.port
+    let port = options.port == 0 ? PeerLimits.port : options.port
     return "add a record: _xmpp-server._tcp.\(domain). SRV 10 10 \(port) HOST., HOST being the name of this machine"
   }
 

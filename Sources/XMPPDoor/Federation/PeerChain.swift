@@ -1,6 +1,7 @@
 import Addresses
 import NIOCore
 import NIOSSL
+import Peers
 
 /// The certificates that the peer of one connection presents. It makes the connection's TLS handler, which lets the
 /// handshake pass whatever the peer presents: `PeerTrust.verify` judges it afterwards. The signature over the handshake
@@ -11,18 +12,21 @@ import NIOSSL
 final class PeerChain {
   private var presented: [[UInt8]] = []
   private weak var handler: NIOSSLHandler?
-  /// The loop at which checks of signatures take turns; `nil` for a connection that the operator has asked for, which does not wait.
-  private let loopContext: LoopContext?
   private let keyBytesMax: Int
-  /// Whether the peer is still there when its turn comes.
+  private let schedule: ((_ check: @escaping () -> Bool) -> Void)?
   private let isOpen: () -> Bool
 
+  /// - Parameters:
+  ///   - schedule: Runs the check of the signature over the handshake at once or later, so that checks do not hold the event loop up
+  ///     together. The check returns `false` if the peer has left, so that nothing was checked. `nil` for a connection that the operator
+  ///     has asked for, which does not wait.
+  ///   - isOpen: Returns whether the peer is still there when its check is due.
   init(
-    _ loopContext: LoopContext? = nil, keyBytesMax: Int = FederationLimits.keyBytesMax,
+    keyBytesMax: Int = PeerLimits.keyBytesMax, schedule: ((_ check: @escaping () -> Bool) -> Void)? = nil,
     isOpen: @escaping () -> Bool = { true }
   ) {
-    self.loopContext = loopContext
     self.keyBytesMax = keyBytesMax
+    self.schedule = schedule
     self.isOpen = isOpen
   }
 
@@ -61,8 +65,8 @@ final class PeerChain {
     presented = chain.compactMap { try? $0.toDERBytes() }
     let key = try? chain.first?.extractPublicKey().toSPKIBytes()
     if (key?.count ?? 0) > keyBytesMax { return promise.succeed(.failed) }
-    guard let loopContext else { return promise.succeed(.certificateVerified) }
-    loopContext.checkPeer { [isOpen] in
+    guard let schedule else { return promise.succeed(.certificateVerified) }
+    schedule { [isOpen] in
       let isThere = isOpen()
       promise.succeed(isThere ? .certificateVerified : .failed)
       return isThere

@@ -2,6 +2,7 @@ import Addresses
 import NIOCore
 import NIOSSL
 import NIOTLS
+import Peers
 
 /// Asks a server which certificates it presents for a domain, as another server or a client would: by TLS from the
 /// first byte (XEP-0368), or behind STARTTLS (RFC 6120 5.4). It ends with the handshake, and judges nothing.
@@ -9,7 +10,7 @@ import NIOTLS
 ///     greeting -features with <starttls/>-> asking -<proceed/>-> securing -handshake-> over
 ///
 /// Direct TLS begins with `securing`. The stream's end, a stream error, too many bytes and
-/// `FederationLimits.testAnswer` end it with an error. It belongs to the connection's event loop.
+/// `PeerLimits.testAnswer` end it with an error. It belongs to the connection's event loop.
 final class PresentedChain: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -61,7 +62,7 @@ final class PresentedChain: ChannelInboundHandler {
     _ channel: any Channel, as role: Role, isDirectTLS: Bool, for domain: String
   ) async throws -> [[UInt8]] {
     let result = channel.eventLoop.makePromise(of: [[UInt8]].self)
-    let patience = channel.eventLoop.scheduleTask(in: TimeAmount(FederationLimits.testAnswer)) {
+    let patience = channel.eventLoop.scheduleTask(in: TimeAmount(PeerLimits.testAnswer)) {
       result.fail(Failure(text: "it does not answer"))
     }
     defer {

@@ -84,7 +84,7 @@ public struct ReachabilityCheck: Sendable {
       let names = targets.map { "\($0.host):\($0.port) (\($0.isDirectTLS ? "direct TLS" : "STARTTLS"))" }
       steps.append(Step("dns", .pass, names.joined(separator: ", ")))
     }
-    for target in targets.prefix(FederationDialLimits.serversMax) {
+    for target in targets.prefix(PeerLimits.serversMax) {
       let key = target.isDirectTLS ? "xmpp.tls_port" : "xmpp.port"
       steps += await reach(
         target.host, target.port, as: .client, isDirectTLS: target.isDirectTLS, name: domain,
@@ -139,7 +139,7 @@ public struct ReachabilityCheck: Sendable {
       let four = try await resolver.lookUp(name, .a)
       let six = try await resolver.lookUp(name, .aaaa)
       let all = four.addresses + six.addresses
-      if !all.isEmpty { return .success(Array(all.prefix(2 * FederationDialLimits.addressesMax))) }
+      if !all.isEmpty { return .success(Array(all.prefix(2 * PeerLimits.addressesMax))) }
       return .failure(
         Step(
           "dns \(name)", .fail, "it has no address in the DNS (/etc/hosts is not read)",

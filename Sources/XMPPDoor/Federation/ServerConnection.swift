@@ -38,7 +38,7 @@ final class ServerConnection: RemoteConnection {
   var receiving: ReceivingMachine?
   var initiating: InitiatingMachine?
 
-  private(set) lazy var chain = PeerChain(loopContext) { [weak self] in self?.isOver == false }
+  private(set) lazy var chain = PeerChain(schedule: loopContext.checkPeer) { [weak self] in self?.isOver == false }
   weak var tls: NIOSSLHandler?
   var buffers: TLSBuffers?
   /// Whether TLS waits for the ClientHello: nothing may be sent in the clear before it.

@@ -3,6 +3,7 @@ import Dialogs
 import HTTPPort
 import NIOCore
 import NIOPosix
+import Peers
 import XMPP
 
 /// Accepts streams of other servers: STARTTLS on one port, direct TLS (XEP-0368) on another.
@@ -49,7 +50,7 @@ final class ServerListener: Sendable {
       .serverChannelOption(.backlog, value: 1_024)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
-      .childChannelOption(.userTimeout, value: FederationStreamLimits.transmission)
+      .childChannelOption(.userTimeout, value: PeerLimits.transmission)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.unsentBytes, value: UnsentBytes.most)
       // The next bytes are read when the last ones have been processed.

@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import DNS
+import Peers
 
 /// Finds the servers of a domain in the DNS (RFC 6120 3.2, XEP-0368, RFC 7673 3), or in the operator's routes.
 struct ServerLookUp: Sendable {
@@ -48,11 +49,11 @@ struct ServerLookUp: Sendable {
     switch Services(direct: try direct.get(), upgraded: try upgraded.get()) {
     case .notAvailable: throw .refused
     case .unspecified:
-      let target = ServerTarget(name: name.description, port: FederationDialLimits.port, isDirectTLS: false)
+      let target = ServerTarget(name: name.description, port: PeerLimits.port, isDirectTLS: false)
       return .itself(Candidate(target: target, host: .name(name), priority: 0, isRoute: false))
     case .servers(let servers):
       return .servers(
-        servers.prefix(FederationDialLimits.serversMax).map { server in
+        servers.prefix(PeerLimits.serversMax).map { server in
           let target = ServerTarget(
             name: server.record.target.description, port: Int(server.record.port), isDirectTLS: server.isDirectTLS,
             isSecure: server.isSecure)

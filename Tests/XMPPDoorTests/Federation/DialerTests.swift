@@ -2,6 +2,7 @@ import Basics
 import DNS
 import NIOCore
 import NIOPosix
+import Peers
 import Synchronization
 import Testing
 
@@ -75,7 +76,7 @@ import Testing
     #expect(connection.channel.eventLoop === loop)
     #expect(connection.channel.remoteAddress?.port == port)
     #expect(try await connection.channel.getOption(.autoRead).get() == false)
-    #expect(try await connection.channel.getOption(.userTimeout).get() == FederationStreamLimits.transmission)
+    #expect(try await connection.channel.getOption(.userTimeout).get() == PeerLimits.transmission)
     #expect(!table.questions.contains { $0.hasPrefix("_5270") || $0.hasSuffix("tlsa") })
     try await connection.channel.close().get()
     try await listener.close().get()

@@ -883,7 +883,7 @@ import XMPP
     #expect(!isNews(at: clock.now, isKnown: false))
     #expect(!policy.believesDialback(of: "mantua.example"))
     #expect(isNews(at: clock.now))
-    #expect(!isNews(at: clock.now + (FederationLimits.certificateNoted - .milliseconds(1))))
+    #expect(!isNews(at: clock.now + (PeerLimits.certificateNoted - .milliseconds(1))))
     #expect(!policy.believesDialback(of: "mantua.example"))
     #expect(policy.believesDialback(of: "padua.example"))
     clock.set(clock.now.milliseconds + 30 * 86_400_000 - 1)
@@ -906,18 +906,18 @@ import XMPP
       return policy.verified(pair, at: clock.now, isKnown: isKnown).dropped
     }
     _ = verify("mantua.example", isKnown: false)
-    for number in 0...FederationLimits.certificatesPerZoneMax {
+    for number in 0...PeerLimits.certificatesPerZoneMax {
       // These are not stored, so nothing is removed from the store.
       #expect(verify("s\(number).evil.test", isKnown: false).isEmpty)
     }
     #expect(policy.believesDialback(of: "s0.evil.test"))
-    #expect(!policy.believesDialback(of: "s\(FederationLimits.certificatesPerZoneMax).evil.test"))
+    #expect(!policy.believesDialback(of: "s\(PeerLimits.certificatesPerZoneMax).evil.test"))
     // An account here makes its subdomains known: those stored first are removed.
     var dropped: [DomainPair] = []
-    for number in 0...FederationLimits.certificatesPerKnownZoneMax {
+    for number in 0...PeerLimits.certificatesPerKnownZoneMax {
       dropped += verify("s\(number).evil.test", isKnown: true)
     }
-    #expect(dropped.count == (FederationLimits.certificatesPerKnownZoneMax + 1) / 8)
+    #expect(dropped.count == (PeerLimits.certificatesPerKnownZoneMax + 1) / 8)
     #expect(dropped.first?.remote == "s0.evil.test")
     #expect(!policy.believesDialback(of: "mantua.example"))
   }
