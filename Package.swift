@@ -118,15 +118,19 @@ let package = Package(
         .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
       ], swiftSettings: settings),
 
-    // The other servers: what the configuration says of them
-    .target(name: "Peers", dependencies: ["Addresses", "Dialogs", "XMPP", nioCore], swiftSettings: settings),
+    // The other servers: what the configuration says of them, how they are found, connected and judged
+    .target(
+      name: "Peers",
+      dependencies: [
+        "Basics", "Addresses", "DNS", "Dialogs", "HTTPPort", "XMPP", nioCore, nioPosix, nioTLS, nioSSL,
+      ], swiftSettings: settings),
 
     // The doors
     .target(
       name: "XMPPDoor",
       dependencies: [
         "Basics", "JSON", "XMPP", "Jingle", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort",
-        "DNS", "Peers", "ServerMetrics", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
+        "Peers", "ServerMetrics", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ] + crypto, swiftSettings: settings),
@@ -174,8 +178,8 @@ let package = Package(
     .target(
       name: "ServerCertificates",
       dependencies: [
-        "ACME", "ServerConfiguration", "Peers", "XMPPDoor", "HTTPPort", "Addresses", "Basics", "DNS", "JSON",
-        "WebClient", nioCore, nioSSL, logging,
+        "ACME", "ServerConfiguration", "Peers", "HTTPPort", "Addresses", "Basics", "DNS", "JSON", "WebClient",
+        nioCore, nioSSL, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -215,7 +219,7 @@ let package = Package(
       name: "parley",
       dependencies: [
         "ParleyServer", "ServerCertificates", "ServerConfiguration", "Administration", "Dialogs", "Addresses", "Basics",
-        "ImportSources", "XMPP", "XMPPDoor", "XMLStream",
+        "ImportSources", "Peers", "XMPP", "XMLStream",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
@@ -304,12 +308,13 @@ let package = Package(
       name: "BackendsTests",
       dependencies: ["DialogsFixtures", "Backends", "Dialogs", "Accounts", "Basics", logging],
       swiftSettings: settings),
-    .testTarget(name: "PeersTests", dependencies: ["Peers"], swiftSettings: settings),
+    .testTarget(
+      name: "PeersTests", dependencies: ["Peers", "Basics", "DNS", nioCore, nioPosix], swiftSettings: settings),
     .testTarget(
       name: "XMPPDoorTests",
       dependencies: [
         "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Accounts", "Basics", "XMPP", "XMLStream", "Dialogs",
-        "Addresses", "DNS", "HTTPPort", "Peers", "ServerMetrics",
+        "Addresses", "HTTPPort", "Peers", "ServerMetrics",
         logging, nioCore, nioPosix, nioSSL, .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),
@@ -358,7 +363,8 @@ let package = Package(
       name: "AdministrationTests",
       dependencies: [
         "Administration", "ServerConfiguration", "ServerFixtures", "ParleyServer", "HTTPPort", "JSON", "Basics",
-        "Dialogs", "DialogsFixtures", "Accounts", "Addresses", "XMPPDoor", "XMPP", "XMPPFixtures", nioPosix, yams,
+        "Dialogs", "DialogsFixtures", "Accounts", "Addresses", "Peers", "XMPPDoor", "XMPP", "XMPPFixtures", nioPosix,
+        yams,
       ], swiftSettings: settings),
     .testTarget(
       name: "ParleyServerTests",
@@ -376,7 +382,7 @@ let package = Package(
     .testTarget(
       name: "ServerCertificatesTests",
       dependencies: [
-        "ServerCertificates", "ServerConfiguration", "ServerFixtures", "Peers", "XMPPDoor", "DNS", "WebClient", "Basics",
+        "ServerCertificates", "ServerConfiguration", "ServerFixtures", "Peers", "DNS", "WebClient", "Basics",
         nioCore, nioPosix, nioTLS, nioSSL, logging, .product(name: "X509", package: "swift-certificates"),
         .product(name: "SwiftASN1", package: "swift-asn1"),
       ] + crypto, swiftSettings: settings),

@@ -6,7 +6,6 @@ import NIOSSL
 import Peers
 import ServerCertificates
 public import ServerConfiguration
-import XMPPDoor
 
 /// The check of what other servers need to talk with a configured server, for `parley check --federation`: for each of its
 /// domains the records in the DNS, the ports that they lead to, and the certificate.

@@ -1,4 +1,6 @@
+import DNS
 public import Dialogs
+import NIOCore
 
 /// The options of federation: which domains elsewhere are talked to, how they are found and verified, and for how long
 /// is tried. The configuration keys `federation.*` are parsed into it.
@@ -71,4 +73,28 @@ public struct FederationOptions: Sendable, Hashable {
   public var blocklists: [BlocklistOption] = []
 
   public init() {}
+}
+
+extension FederationOptions {
+  /// Returns the resolver of the DNS: the configured name servers, or the system's.
+  func resolver(_ group: any EventLoopGroup) -> StubResolver {
+    StubResolver(
+      resolvers.isEmpty ? .system() : .servers(resolvers.compactMap(Self.address)), authenticity: authenticity,
+      group: group)
+  }
+
+  /// Parses an address and a port, such as `127.0.0.1:53` or `[::1]:53`.
+  private static func address(_ text: String) -> SocketAddress? {
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else { return nil }
+    let host = text[..<colon].drop { $0 == "[" }.prefix { $0 != "]" }
+    return try? SocketAddress(ipAddress: String(host), port: port)
+  }
+
+  private var authenticity: StubResolver.Authenticity {
+    switch dnssec {
+    case .auto: .auto
+    case .always: .always
+    case .never: .never
+    }
+  }
 }

@@ -1,12 +1,12 @@
 import Basics
 import Crypto
 import Glibc
+public import HTTPPort
 public import Logging
 import NIOCore
 public import NIOSSL
 public import ServerConfiguration
 import Synchronization
-public import XMPPDoor
 
 /// The certificates of all domains, selected by the client's server name (SNI) and reloaded when their files change:
 /// new handshakes use the new ones, established connections are unaffected.

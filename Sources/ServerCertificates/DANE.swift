@@ -1,9 +1,9 @@
 import Basics
 import Crypto
 import DNS
+import Peers
 import SwiftASN1
 import X509
-import XMPPDoor
 
 /// The verification of a server by the TLSA records of its host (RFC 6698, RFC 7671, for servers found by SRV records
 /// RFC 7673). The records must come from an answer that DNSSEC vouches for.

@@ -2,11 +2,11 @@ public import Basics
 import Crypto
 public import Logging
 public import NIOSSL
+public import Peers
 public import ServerConfiguration
 import SwiftASN1
 public import WebClient
 import X509
-public import XMPPDoor
 
 /// The trust in other servers, with this server's own certificates and the authorities that the operator trusts.
 public final class PeerCertificates: PeerTrust {

@@ -1,7 +1,7 @@
 public import Basics
+public import Peers
 public import ServerConfiguration
 import X509
-public import XMPPDoor
 
 /// The judgement of certificates as other servers make it, for checks by the operator: without certificates of this
 /// server, and without the web (RFC 7711).

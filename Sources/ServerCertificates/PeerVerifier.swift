@@ -1,8 +1,8 @@
 import Basics
 import Crypto
 import DNS
+import Peers
 import Synchronization
-import XMPPDoor
 
 /// The judgement of other servers' certificates: PKIX, TLSA records in signed DNS (RFC 7671, RFC 7673), and if wanted the
 /// fingerprints on a domain's web site (RFC 7711).

@@ -2,9 +2,9 @@ import Administration
 import ArgumentParser
 import Basics
 import ParleyServer
+import Peers
 import ServerCertificates
 import ServerConfiguration
-import XMPPDoor
 
 struct Check: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,8 +1,8 @@
 import Basics
 import Dialogs
+import Peers
 import ServerFixtures
 import Testing
-import XMPPDoor
 
 @testable import Administration
 

@@ -1,7 +1,7 @@
 import Basics
+import Peers
 import Testing
 import X509
-import XMPPDoor
 
 @testable import ServerCertificates
 

@@ -1,9 +1,9 @@
 import Crypto
 import DNS
+import Peers
 import SwiftASN1
 import Testing
 import X509
-import XMPPDoor
 
 @testable import ServerCertificates
 

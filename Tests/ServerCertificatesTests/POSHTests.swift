@@ -1,10 +1,10 @@
 import Basics
 import Crypto
 import DNS
+import Peers
 import Synchronization
 import Testing
 import WebClient
-import XMPPDoor
 
 @testable import ServerCertificates
 

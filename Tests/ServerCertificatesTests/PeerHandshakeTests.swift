@@ -13,7 +13,6 @@ import Testing
 import X509
 
 @testable import ServerCertificates
-@testable import XMPPDoor
 
 /// Real handshakes over the loopback interface, in both roles.
 @Suite struct PeerHandshakeTests {

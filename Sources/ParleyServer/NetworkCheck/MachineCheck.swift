@@ -2,8 +2,8 @@ import Administration
 import Basics
 import CTimex
 import Glibc
+import Peers
 import ServerConfiguration
-import XMPPDoor
 
 /// The findings about what the machine gives the server: the time, the disk, descriptors.
 enum MachineCheck {

@@ -4,11 +4,10 @@ import Dialogs
 import Logging
 import NIOCore
 import NIOPosix
-import Peers
+public import Peers
 import ServerCertificates
 public import ServerConfiguration
 import WebClient
-public import XMPPDoor
 
 /// `parley check --network`: whether users reach this server, seen from this machine, and what the machine gives it.
 public enum NetworkCheck {

@@ -3,7 +3,7 @@ import Dialogs
 import Glibc
 import NIOCore
 import NIOPosix
-import XMPPDoor
+import Peers
 
 /// Asks a STUN or TURN server over UDP, as a client does in a call: for the address that it sees (RFC 8489), and for an
 /// allocation with credentials like those that clients get (RFC 8656), which is given back.

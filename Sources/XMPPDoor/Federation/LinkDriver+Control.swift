@@ -1,6 +1,7 @@
 import Basics
 import Dialogs
 import NIOCore
+import Peers
 import XMPP
 
 /// The view and the actions of operators, and the end.

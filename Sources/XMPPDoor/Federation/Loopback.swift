@@ -2,6 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 import NIOCore
+import Peers
 import XMLStream
 import XMPP
 

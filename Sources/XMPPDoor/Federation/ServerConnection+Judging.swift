@@ -1,6 +1,7 @@
 import Basics
 import Dialogs
 import NIOCore
+import Peers
 import ServerMetrics
 import XMPP
 

@@ -1,5 +1,6 @@
 import Dialogs
 import NIOCore
+import Peers
 import XMLStream
 import XMPP
 

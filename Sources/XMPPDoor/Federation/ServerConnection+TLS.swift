@@ -2,6 +2,7 @@ import HTTPPort
 import NIOCore
 import NIOSSL
 import NIOTLS
+import Peers
 import XMPP
 
 /// TLS from the first byte (XEP-0368), or behind STARTTLS (RFC 6120 5).

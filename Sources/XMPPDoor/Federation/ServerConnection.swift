@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import NIOSSL
 import NIOTLS
+import Peers
 import ServerMetrics
 import XMLStream
 import XMPP

@@ -5,6 +5,7 @@ import HTTPPort
 import Logging
 import NIOCore
 import NIOSSL
+import Peers
 import ServerMetrics
 import Synchronization
 import XMPP

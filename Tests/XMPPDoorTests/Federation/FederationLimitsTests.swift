@@ -7,12 +7,12 @@ import Logging
 import NIOCore
 import NIOEmbedded
 import NIOPosix
-import Peers
 import ServerMetrics
 import Testing
 import XMLStream
 import XMPP
 
+@testable import Peers
 @testable import XMPPDoor
 
 /// The bounds of federation that no single stream shows, with small numbers.

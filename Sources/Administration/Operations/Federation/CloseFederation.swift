@@ -1,6 +1,6 @@
 package import Dialogs
 import HTTPPort
-import XMPPDoor
+import Peers
 
 /// Closes the streams with a domain elsewhere. What waits for it stays.
 package enum CloseFederation: AdminOperation {

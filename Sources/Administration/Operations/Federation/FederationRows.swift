@@ -1,7 +1,7 @@
 import Basics
 import Dialogs
+package import Peers
 import ServerConfiguration
-package import XMPPDoor
 
 extension FederationLinkStatus {
   /// The cells of a table of links: elsewhere, here, state, streams, waiting, failures, reason.

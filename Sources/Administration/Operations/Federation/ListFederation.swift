@@ -1,6 +1,6 @@
 package import Dialogs
 import HTTPPort
-package import XMPPDoor
+package import Peers
 
 /// Lists a page of the pairs of domains here and elsewhere, by the domain elsewhere: those with a link, and those for which
 /// something waits.

@@ -1,6 +1,6 @@
 package import Dialogs
 import HTTPPort
-import XMPPDoor
+import Peers
 
 /// Removes the operator's rule for a domain elsewhere: the lists of the configuration decide again.
 package enum RemoveFederationRule: AdminOperation {

@@ -1,6 +1,6 @@
 package import Dialogs
 import HTTPPort
-import XMPPDoor
+import Peers
 
 /// Ends the pause after failed attempts to reach a domain elsewhere: its links try at once.
 package enum RetryFederation: AdminOperation {

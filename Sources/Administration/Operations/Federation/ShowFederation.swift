@@ -1,7 +1,7 @@
 import Basics
 package import Dialogs
 import HTTPPort
-package import XMPPDoor
+package import Peers
 
 /// Shows a domain elsewhere: whether it is admitted, its links, and why the last stream was refused.
 package enum ShowFederation: AdminOperation {

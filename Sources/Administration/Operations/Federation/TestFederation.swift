@@ -1,6 +1,6 @@
 package import Dialogs
 import HTTPPort
-package import XMPPDoor
+package import Peers
 
 /// Tries out a domain elsewhere step by step: the DNS, each target, TLS, the certificate, authentication, a ping.
 package enum TestFederation: AdminOperation {

@@ -2,7 +2,6 @@ import Addresses
 import NIOCore
 import NIOSSL
 import NIOTLS
-import Peers
 
 /// Asks a server which certificates it presents for a domain, as another server or a client would: by TLS from the
 /// first byte (XEP-0368), or behind STARTTLS (RFC 6120 5.4). It ends with the handshake, and judges nothing.

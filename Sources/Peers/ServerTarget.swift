@@ -1,5 +1,5 @@
 public import DNS
-import NIOCore
+package import NIOCore
 
 /// One of the hosts and ports at which the server of a domain can be reached.
 public struct ServerTarget: Hashable, Sendable {
@@ -24,10 +24,15 @@ public struct ServerTarget: Hashable, Sendable {
 }
 
 /// A connection to a server of a domain, on which nothing was sent or received yet.
-struct DialedConnection: Sendable {
+package struct DialedConnection: Sendable {
   /// Reads nothing by itself, and has no handlers.
-  let channel: any Channel
-  let target: ServerTarget
+  package let channel: any Channel
+  package let target: ServerTarget
+
+  package init(channel: any Channel, target: ServerTarget) {
+    self.channel = channel
+    self.target = target
+  }
 }
 
 /// The reason why no server of a domain was reached.

@@ -2,7 +2,6 @@ import Addresses
 public import Basics
 import DNS
 public import NIOCore
-public import Peers
 
 /// The check of what other servers need to talk with a domain of this one: its records in the DNS, the ports that they
 /// lead to, the certificate that is presented there, and the one in the files. It goes the way that another server would
@@ -186,7 +185,7 @@ public struct OwnDomainCheck: Sendable {
 
 extension FederationTestStep {
   /// Returns the step in which the servers of a domain are looked up, and these or why there are none.
-  static func dns(
+  package static func dns(
     _ lookUp: () async throws(DialFailure) -> [ServerTarget]
   ) async -> (step: FederationTestStep, targets: [ServerTarget], failure: DialFailure?) {
     do throws(DialFailure) {

@@ -3,7 +3,6 @@ public import Basics
 import DNS
 public import NIOCore
 import NIOPosix
-public import Peers
 
 /// The check of how clients find, reach and verify a domain of this server: records in the DNS, the ports that they
 /// lead to, and the certificate that is presented there. It goes the way that a client would go, from this machine.

@@ -1,7 +1,6 @@
 import Basics
 import DNS
 import NIOCore
-import Peers
 
 // The order and the times in which the addresses of a domain's servers are tried (RFC 8305).
 //

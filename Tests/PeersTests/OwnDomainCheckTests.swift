@@ -1,6 +1,6 @@
 import Testing
 
-@testable import XMPPDoor
+@testable import Peers
 
 @Suite struct OwnDomainCheckTests {
   /// The certificate may name the domain, and be of an authority that only the servers of a private network know.

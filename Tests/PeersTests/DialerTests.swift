@@ -2,11 +2,10 @@ import Basics
 import DNS
 import NIOCore
 import NIOPosix
-import Peers
 import Synchronization
 import Testing
 
-@testable import XMPPDoor
+@testable import Peers
 
 @Suite(.timeLimit(.minutes(1))) struct DialerTests {
   private let loop = MultiThreadedEventLoopGroup.singleton.any()

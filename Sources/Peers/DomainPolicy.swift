@@ -1,12 +1,11 @@
-import Basics
-import Dialogs
-import Peers
+package import Basics
+package import Dialogs
 import Synchronization
 
 /// The current rules for domains elsewhere, shared by links and streams. It also knows which domains had a valid
 /// certificate lately: a weaker proof is not accepted of these, since whoever removes the certificate of a stream could
 /// otherwise take the domain's place.
-final class DomainPolicy: Sendable {
+package final class DomainPolicy: Sendable {
   private struct State {
     var rules: DomainRules
     /// The domains with which users here have to do; these are also stored.
@@ -23,16 +22,16 @@ final class DomainPolicy: Sendable {
   private let verification: FederationOptions.Verification
   private let clock: any Clock
 
-  init(_ options: FederationOptions, clock: any Clock) {
+  package init(_ options: FederationOptions, clock: any Clock) {
     state = Mutex(State(rules: options.rules, nextSweep: clock.now + PeerLimits.certificateNoted))
     verification = options.verification
     self.clock = clock
   }
 
-  func admits(_ domain: String) -> Bool { state.withLock { $0.rules.admits(domain) } }
+  package func admits(_ domain: String) -> Bool { state.withLock { $0.rules.admits(domain) } }
 
   /// Returns whether dialback alone proves a domain (XEP-0220).
-  func believesDialback(of domain: String) -> Bool {
+  package func believesDialback(of domain: String) -> Bool {
     let now = clock.now
     return state.withLock { state in
       if let verified = state.certifiedAt(domain), now < verified + PeerLimits.certificateRemembered {
@@ -42,17 +41,17 @@ final class DomainPolicy: Sendable {
     }
   }
 
-  func change(_ body: (inout DomainRules) -> Void) { state.withLock { body(&$0.rules) } }
+  package func change(_ body: (inout DomainRules) -> Void) { state.withLock { body(&$0.rules) } }
 
   /// Returns the time at which a certificate of a domain was last found valid, to a day; `nil` if that is not remembered.
-  func certifiedAt(_ domain: String) -> Timestamp? { state.withLock { $0.certifiedAt(domain) } }
+  package func certifiedAt(_ domain: String) -> Timestamp? { state.withLock { $0.certifiedAt(domain) } }
 
   /// Records that the remote domain of a pair has shown a valid certificate. Returns whether the caller must store this, and the pairs
   /// whose stored proofs the caller must remove.
   ///
   /// - Parameter isKnown: Whether users here have to do with the domain. It stays known while its certificate is remembered, also over
   ///   a restart.
-  func verified(_ pair: DomainPair, at time: Timestamp, isKnown: Bool) -> (isNews: Bool, dropped: [DomainPair]) {
+  package func verified(_ pair: DomainPair, at time: Timestamp, isKnown: Bool) -> (isNews: Bool, dropped: [DomainPair]) {
     state.withLock { state in
       let last = state.known.time(of: pair.remote)
       guard isKnown || last != nil else {

@@ -1,7 +1,6 @@
 import Addresses
 import Basics
 import DNS
-import Peers
 
 /// Finds the servers of a domain in the DNS (RFC 6120 3.2, XEP-0368, RFC 7673 3), or in the operator's routes.
 struct ServerLookUp: Sendable {

@@ -3,7 +3,7 @@ import DNS
 import NIOCore
 import Testing
 
-@testable import XMPPDoor
+@testable import Peers
 
 /// RFC 8305, RFC 2782 and RFC 7673 3.
 @Suite struct ConnectionRaceTests {

@@ -1,7 +1,6 @@
 import Addresses
 import NIOCore
-import NIOSSL
-import Peers
+package import NIOSSL
 
 /// The certificates that the peer of one connection presents. It makes the connection's TLS handler, which lets the
 /// handshake pass whatever the peer presents: `PeerTrust.verify` judges it afterwards. The signature over the handshake
@@ -9,7 +8,7 @@ import Peers
 /// check ends the handshake, before it: the check runs on the event loop.
 ///
 /// It belongs to the connection's event loop.
-final class PeerChain {
+package final class PeerChain {
   private var presented: [[UInt8]] = []
   private weak var handler: NIOSSLHandler?
   private let keyBytesMax: Int
@@ -21,7 +20,7 @@ final class PeerChain {
   ///     together. The check returns `false` if the peer has left, so that nothing was checked. `nil` for a connection that the operator
   ///     has asked for, which does not wait.
   ///   - isOpen: Returns whether the peer is still there when its check is due.
-  init(
+  package init(
     keyBytesMax: Int = PeerLimits.keyBytesMax, schedule: ((_ check: @escaping () -> Bool) -> Void)? = nil,
     isOpen: @escaping () -> Bool = { true }
   ) {
@@ -31,7 +30,7 @@ final class PeerChain {
   }
 
   /// Returns the TLS handler for a stream that the peer opened.
-  func serverHandler(_ context: NIOSSLContext) -> NIOSSLServerHandler {
+  package func serverHandler(_ context: NIOSSLContext) -> NIOSSLServerHandler {
     let made = NIOSSLServerHandler(context: context, customVerificationCallback: keep)
     handler = made
     return made
@@ -39,7 +38,7 @@ final class PeerChain {
 
   /// Returns the TLS handler for a stream that this server opened; the server name is the domain's, not the target's
   /// (XEP-0368 3).
-  func clientHandler(_ context: NIOSSLContext, domain: String) throws -> NIOSSLClientHandler {
+  package func clientHandler(_ context: NIOSSLContext, domain: String) throws -> NIOSSLClientHandler {
     let name = AsciiDomain.of(domain)
     let made: NIOSSLClientHandler
     do {
@@ -56,7 +55,7 @@ final class PeerChain {
 
   /// The certificates in DER, the leaf first, from the end of the handshake on. A resumed TLS session presents none
   /// again and knows only the leaf; `PeerTrust.verify` remembers the rest.
-  var certificates: [[UInt8]] {
+  package var certificates: [[UInt8]] {
     if presented.isEmpty, let leaf = try? handler?.peerCertificate?.toDERBytes() { return [leaf] }
     return presented
   }

@@ -1,31 +1,39 @@
-import Basics
-import DNS
+package import Basics
+package import DNS
 import HTTPPort
-import NIOCore
+package import NIOCore
 import NIOPosix
-import Peers
 
 /// Connects servers of other domains: finds their hosts, and tries their addresses in the order of `ConnectionRace`.
 ///
 ///     let connection = try await dialer.dial("example.org", on: loop)
-final class Dialer: Sendable {
+package final class Dialer: Sendable {
   private let lookUp: ServerLookUp
   private let addresses: PublicAddresses
 
-  ///
   /// - Parameters:
   ///   - routes: The servers that the operator named, by domain, in place of the DNS.
   ///   - addresses: The addresses that the DNS may lead to, as it is written by others.
-  init(resolver: any DNSResolver, routes: [String: ServerTarget] = [:], addresses: PublicAddresses) {
+  package init(resolver: any DNSResolver, routes: [String: ServerTarget] = [:], addresses: PublicAddresses) {
     lookUp = ServerLookUp(resolver: resolver, routes: routes)
     self.addresses = addresses
+  }
+
+  /// Uses the name servers and the routes of the configuration.
+  package convenience init(_ options: FederationOptions, addresses: PublicAddresses, on group: any EventLoopGroup) {
+    let routes = options.routes.map {
+      ($0.domain, ServerTarget(name: $0.host, port: $0.port, isDirectTLS: $0.isDirectTLS))
+    }
+    self.init(
+      resolver: options.resolver(group), routes: Dictionary(routes, uniquingKeysWith: { first, _ in first }),
+      addresses: addresses)
   }
 
   /// Connects to a server of a domain.
   ///
   /// - Parameter excluded: Servers that are left out, as they were connected to and were of no use (RFC 6120 3.2.1). If
   ///   none is left, the domain is `unreachable` without reasons.
-  func dial(
+  package func dial(
     _ domain: String, on loop: any EventLoop, excluding excluded: [ServerTarget] = []
   ) async throws(DialFailure) -> DialedConnection {
     let dial = Dial(lookUp, addresses, on: loop)
@@ -42,10 +50,12 @@ final class Dialer: Sendable {
 
   /// Returns all servers of a domain with their TLSA records, for streams that come from it. The failure of a look-up is
   /// no absence of records (RFC 7673 3.1): such a stream cannot be judged now.
-  func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] { try await lookUp.targets(of: domain) }
+  package func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
+    try await lookUp.targets(of: domain)
+  }
 
   /// Returns the same servers for an operator who checks whether a domain can be reached (`ServerLookUp.existingTargets`).
-  func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
+  package func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
     try await lookUp.existingTargets(of: domain)
   }
 
@@ -53,7 +63,7 @@ final class Dialer: Sendable {
   static func reason(_ error: any Error) -> String { Dial.reason(error) }
 
   /// Looks all names up anew, for an operator who has changed them.
-  func forget() { lookUp.resolver.forget() }
+  package func forget() { lookUp.resolver.forget() }
 }
 
 /// One dialing, on its loop.
