@@ -125,12 +125,15 @@ let package = Package(
         "Basics", "Addresses", "DNS", "Dialogs", "HTTPPort", "XMPP", nioCore, nioPosix, nioTLS, nioSSL,
       ], swiftSettings: settings),
 
+    // The commands that the XMPP door offers, as whoever composes the server defines them
+    .target(name: "Commands", dependencies: ["Dialogs", "XMPP"], swiftSettings: settings),
+
     // The doors
     .target(
       name: "XMPPDoor",
       dependencies: [
         "Basics", "JSON", "XMPP", "Jingle", "XMLStream", "Addresses", "Dialogs", "Accounts", "PushServices", "HTTPPort",
-        "Peers", "ServerMetrics", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
+        "Commands", "Peers", "ServerMetrics", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ] + crypto, swiftSettings: settings),
@@ -170,8 +173,8 @@ let package = Package(
       name: "Administration",
       dependencies: [
         "ServerConfiguration", "Dialogs", "Accounts", "Backends", "Addresses", "Basics", "JSON", "ImportSources",
-        "XMPP", "Peers", "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", "WebClient", nioCore, nioPosix, nioHTTP1,
-        logging,
+        "XMPP", "Commands", "Peers", "XMPPDoor", "AppDoor", "HTTPPort", "ServerMetrics", "WebClient", nioCore, nioPosix,
+        nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -363,7 +366,7 @@ let package = Package(
       name: "AdministrationTests",
       dependencies: [
         "Administration", "ServerConfiguration", "ServerFixtures", "ParleyServer", "HTTPPort", "JSON", "Basics",
-        "Dialogs", "DialogsFixtures", "Accounts", "Addresses", "Peers", "XMPPDoor", "XMPP", "XMPPFixtures", nioPosix,
+        "Dialogs", "DialogsFixtures", "Accounts", "Addresses", "Commands", "Peers", "XMPP", "XMPPFixtures", nioPosix,
         yams,
       ], swiftSettings: settings),
     .testTarget(

@@ -1,6 +1,7 @@
 public import Accounts
 import Addresses
 import Basics
+public import Commands
 import Dialogs
 public import Logging
 import NIOCore

@@ -1,11 +1,11 @@
 import Accounts
 import Addresses
+import Commands
 import Dialogs
 import ParleyServer
 import ServerFixtures
 import Testing
 import XMPP
-import XMPPDoor
 import XMPPFixtures
 
 @testable import Administration

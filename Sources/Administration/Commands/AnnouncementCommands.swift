@@ -1,7 +1,7 @@
 import Addresses
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 /// The commands of XEP-0133 4.23 to 4.26: announcements to the users of the admin's domain.
 extension AdHocCommand {

@@ -1,7 +1,7 @@
 import Basics
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 /// Parley's own commands for federation, which XEP-0133 does not know: those of `parley federation`.
 extension AdHocCommand {

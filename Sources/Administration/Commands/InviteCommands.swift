@@ -1,6 +1,6 @@
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 /// The commands of XEP-0401, which create invitations.
 extension AdHocCommand {

@@ -1,7 +1,7 @@
 import Addresses
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 /// The sets of users that XEP-0133 4.13 to 4.22 count and list, within the admin's domain.
 enum People: String, Sendable {

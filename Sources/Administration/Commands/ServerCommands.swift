@@ -1,8 +1,8 @@
 import Addresses
 import Basics
+package import Commands
 import Dialogs
 import XMPP
-package import XMPPDoor
 
 /// The list of the commands that users and admins have in any client with XEP-0050. Those of admins perform operations
 /// of the command line (`AdminOperations`), with the names of XEP-0133 where it defines one; those of users do what the

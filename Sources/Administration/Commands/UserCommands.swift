@@ -1,8 +1,8 @@
 import Addresses
 import Basics
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 /// The commands of XEP-0133 4.1 to 4.10, on accounts.
 extension AdHocCommand {

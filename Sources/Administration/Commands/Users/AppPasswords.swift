@@ -1,7 +1,7 @@
 import Accounts
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 extension AdHocCommand {
   /// Makes and revokes passwords for single clients (docs/decisions/0010-app-passwords.md).

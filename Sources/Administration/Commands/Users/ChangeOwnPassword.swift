@@ -1,7 +1,7 @@
 import Accounts
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 extension AdHocCommand {
   /// Changes the password of the user's own account, as XEP-0077 3.3 does for clients that know it.

@@ -1,8 +1,8 @@
 import Accounts
 import Basics
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 extension AdHocCommand {
   /// Makes an archive of all of the user's data, and tells where the last one is.

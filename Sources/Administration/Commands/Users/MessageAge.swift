@@ -1,8 +1,8 @@
 import Addresses
 import Basics
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 extension AdHocCommand {
   /// Sets after how many days messages of a chat go from the user's own view (`DialogSettings.retentionDays`), which no

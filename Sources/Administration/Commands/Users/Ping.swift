@@ -1,4 +1,4 @@
-import XMPPDoor
+import Commands
 
 extension AdHocCommand {
   /// Answers. Its node is that of ejabberd, which people look for to see whether commands work.

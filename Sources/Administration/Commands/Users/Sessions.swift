@@ -1,8 +1,8 @@
 import Accounts
 import Basics
+import Commands
 import Dialogs
 import XMPP
-import XMPPDoor
 
 extension AdHocCommand {
   /// Lists what has access to the account, of both protocols, and ends what the user chooses: XEP-0494 for clients that

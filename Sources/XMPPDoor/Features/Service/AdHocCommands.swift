@@ -1,6 +1,7 @@
 import Accounts
 import Addresses
 import Basics
+import Commands
 import Dialogs
 import NIOCore
 import XMLStream
@@ -257,4 +258,17 @@ struct AdHocCommands: Feature {
       }
     }
   }
+}
+
+/// The commands of a door, by node.
+struct AdHocCommandList: Sendable {
+  let all: [AdHocCommand]
+  private let byNode: [String: AdHocCommand]
+
+  init(_ commands: [AdHocCommand]) {
+    all = commands
+    byNode = Dictionary(uniqueKeysWithValues: commands.map { ($0.node, $0) })
+  }
+
+  subscript(_ node: String) -> AdHocCommand? { byNode[node] }
 }

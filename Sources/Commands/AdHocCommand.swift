@@ -82,16 +82,3 @@ public struct AdHocCommand: Sendable {
     self.init(node: node, title: title, audience: audience, course: .steps(begin))
   }
 }
-
-/// The commands of a door, by node.
-struct AdHocCommandList: Sendable {
-  let all: [AdHocCommand]
-  private let byNode: [String: AdHocCommand]
-
-  init(_ commands: [AdHocCommand]) {
-    all = commands
-    byNode = Dictionary(uniqueKeysWithValues: commands.map { ($0.node, $0) })
-  }
-
-  subscript(_ node: String) -> AdHocCommand? { byNode[node] }
-}
