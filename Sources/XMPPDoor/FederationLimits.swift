@@ -65,7 +65,7 @@ enum FederationLimits {
   /// for domains with acquaintances here.
   static let openingMax = 64
   /// The same of the domains of one zone, twice where some have acquaintances here: servers of one owner that do not answer take the
-  /// turns of nobody else, and those of another zone wait for a few of them.
+  /// slots of nobody else, and those of another zone wait for a few of them.
   static let openingPerZoneMax = 4
   /// The pause before a domain that could not be reached is tried again. It doubles to the maximum, and each pause is
   /// longer or shorter by up to a fifth, so that domains do not come back in step.
@@ -81,8 +81,8 @@ enum FederationLimits {
   static let waitingBytesMax = 4 * 1024 * 1024
   /// The time for which they wait, which is how long people wait for an answer; then they fail.
   static let waitingTime: TimeAmount = .seconds(20)
-  /// The same of presence, and of everything that waits beside it then: after a restart the turns of a thousand domains, some of which
-  /// do not answer, take minutes. People of a domain that is not reached in this time see those here as offline.
+  /// The same of presence, and of everything that waits beside it then: after a restart it takes minutes until a thousand domains,
+  /// some of which do not answer, have had a slot. People of a domain that is not reached in this time see those here as offline.
   static let presenceWaitingTime: TimeAmount = .minutes(10)
   /// The waiting stanzas that a stream is given at once, a third of a millisecond; the rest follows when the event loop has served others.
   static let liveAtOnce = 128

@@ -40,7 +40,7 @@ public final class Federation: FederationService, FederationStreamOwner {
 
   private struct State {
     var links: [DomainPair: FederationLink] = [:]
-    var turns: OpeningTurns<FederationLink>
+    var slots: OpeningSlots<FederationLink>
     var spare = SpareLinks<FederationLink>()
     /// The number of the loop of the next link.
     var next = 0
@@ -54,7 +54,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     limits: LinkLimits = LinkLimits()
   ) {
     self.limits = limits
-    state = Mutex(State(turns: OpeningTurns(max: limits.opening, perZoneMax: limits.openingPerZone)))
+    state = Mutex(State(slots: OpeningSlots(max: limits.opening, perZoneMax: limits.openingPerZone)))
     door = listener.door
     self.options = options
     self.policy = policy
@@ -253,22 +253,22 @@ public final class Federation: FederationService, FederationStreamOwner {
     link.lane.deliver(delivery, to: link)
   }
 
-  // MARK: Turns to open a stream
+  // MARK: Slots to open streams in
 
   func queue(_ link: FederationLink) {
     let domain = link.pair.remote
     let (zone, isKnown) = (DomainZone.of(domain), isServed(domain) || door.parley.isKnown(domain: domain))
-    let isGranted = state.withLock { $0.turns.request(link, of: zone, isKnown: isKnown) }
-    if isGranted { link.lane.run { link.driver.turnCame() } }
+    let isGranted = state.withLock { $0.slots.request(link, of: zone, isKnown: isKnown) }
+    if isGranted { link.lane.run { link.driver.slotGranted() } }
   }
 
-  /// Ends the turn of a link, or its waiting for one.
-  func endTurn(of link: FederationLink) {
-    if let next = state.withLock({ $0.turns.end(link) }) { next.lane.run { next.driver.turnCame() } }
+  /// Takes the slot from a link, or ends its waiting for one.
+  func endSlot(of link: FederationLink) {
+    if let next = state.withLock({ $0.slots.end(link) }) { next.lane.run { next.driver.slotGranted() } }
   }
 
-  /// Returns whether it is a link's turn to open a stream.
-  func isTurn(of link: FederationLink) -> Bool { state.withLock { $0.turns.isTurn(of: link) } }
+  /// Returns whether a link has a slot to open a stream in.
+  func hasSlot(_ link: FederationLink) -> Bool { state.withLock { $0.slots.hasSlot(link) } }
 
   func open(_ link: FederationLink) {
     open(link.pair, on: link.mounted, for: self) { failure in link.lane.run { link.driver.failed(failure) } }

@@ -51,52 +51,52 @@ import XMPP
 
   @Test func soManyLinksOpenAtOnceAndTheOthersWaitInOrder() {
     let links = (0..<5).map { _ in Opener() }
-    var turns = OpeningTurns<Opener>(max: 4, perZoneMax: 4)
-    let granted = links.map { turns.request($0, of: "a.example", isKnown: false) }
+    var slots = OpeningSlots<Opener>(max: 4, perZoneMax: 4)
+    let granted = links.map { slots.request($0, of: "a.example", isKnown: false) }
     #expect(granted == [true, true, false, false, false])
-    // One that gives up while it waits is passed over; its turn is nobody's.
+    // One that gives up while it waits is passed over; its slot is nobody's.
     let next = [2, 0, 0, 3, 1, 4].map { ended in
-      turns.end(links[ended]).flatMap { next in links.firstIndex { $0 === next } }
+      slots.end(links[ended]).flatMap { next in links.firstIndex { $0 === next } }
     }
     #expect(next == [nil, 3, nil, 4, nil, nil])
-    let later = links.prefix(3).map { turns.request($0, of: "a.example", isKnown: false) }
+    let later = links.prefix(3).map { slots.request($0, of: "a.example", isKnown: false) }
     #expect(later == [true, true, false])
   }
 
-  /// Whoever has many domains whose servers do not answer takes a few turns, and the next ones are those of other zones and of domains
+  /// Whoever has many domains whose servers do not answer takes a few slots, and the next ones are those of other zones and of domains
   /// that are known here.
-  @Test func aZoneTakesFewOfTheTurns() {
+  @Test func aZoneTakesFewOfTheSlots() {
     let (evil, other, known) = ((0..<100).map { _ in Opener() }, [Opener(), Opener()], [Opener(), Opener()])
-    var turns = OpeningTurns<Opener>(max: 8, perZoneMax: 2)
-    let granted = evil.filter { turns.request($0, of: "evil.example", isKnown: false) }
+    var slots = OpeningSlots<Opener>(max: 8, perZoneMax: 2)
+    let granted = evil.filter { slots.request($0, of: "evil.example", isKnown: false) }
     #expect(granted.count == 2)
-    let others = other.map { turns.request($0, of: "mantua.example", isKnown: false) }
+    let others = other.map { slots.request($0, of: "mantua.example", isKnown: false) }
     #expect(others == [true, true])
-    // All turns of domains that nobody here knows are taken.
+    // All slots of domains that nobody here knows are taken.
     let next = Opener()
-    let isGranted = turns.request(next, of: "padua.example", isKnown: false)
-    let knownGranted = known.map { turns.request($0, of: "evil.example", isKnown: true) }
+    let isGranted = slots.request(next, of: "padua.example", isKnown: false)
+    let knownGranted = known.map { slots.request($0, of: "evil.example", isKnown: true) }
     #expect(!isGranted && knownGranted == [true, true])
     // The zone that came later is served before the rest of the first one.
-    let served = turns.end(evil[0])
+    let served = slots.end(evil[0])
     #expect(served === next)
-    let (isTurn, isOver) = (turns.isTurn(of: next), turns.isTurn(of: evil[0]))
-    #expect(isTurn && !isOver && !turns.isTurn(of: evil[2]))
+    let (hasSlot, isOver) = (slots.hasSlot(next), slots.hasSlot(evil[0]))
+    #expect(hasSlot && !isOver && !slots.hasSlot(evil[2]))
     // One whose waiting has ended is passed over.
-    let withdrawn = turns.end(evil[2])
-    let following = turns.end(evil[1])
+    let withdrawn = slots.end(evil[2])
+    let following = slots.end(evil[1])
     #expect(withdrawn == nil && following === evil[3])
   }
 
-  /// The notice of a turn comes late: meanwhile the link has given the turn back, and waits for another one.
-  @Test func aTurnThatWasGivenBackOpensNothing() async throws {
+  /// The notice of a slot comes late: meanwhile the link has given the slot back, and waits for another one.
+  @Test func aSlotThatWasGivenBackOpensNothing() async throws {
     var limits = LinkLimits()
     limits.openingPerZone = 0
     let scripted = try await ScriptedFederation(limits: limits)
     let link = try scripted.link("mantua.example")
     let phase = await link.ask { driver in
       driver.handle(.owed)
-      driver.turnCame()
+      driver.slotGranted()
       return driver.machine.phase
     }
     #expect(phase == .queued)
@@ -129,7 +129,7 @@ import XMPP
   /// Links that only wait for a stream make room, and the stanzas fail that wait with them; one with rows stays.
   @Test func linksWithoutRowsMakeRoom() async throws {
     var limits = LinkLimits()
-    // Nobody's turn to open a stream comes.
+    // No link gets a slot to open a stream in.
     (limits.links, limits.openingPerZone, limits.retiredAtOnce) = (3, 0, 2)
     let scripted = try await ScriptedFederation(limits: limits)
     let romeo = try await scripted.user("romeo")
@@ -157,7 +157,7 @@ import XMPP
   /// Presence to many subdomains whose servers do not answer has a bound in all links together, and that of others has theirs.
   @Test func whatWaitsInAllLinksIsBoundedByAuthor() async throws {
     var limits = LinkLimits()
-    // Nobody's turn to open a stream comes.
+    // No link gets a slot to open a stream in.
     limits.openingPerZone = 0
     let waiting = WaitingBytes(ownerBytesMax: 100_000)
     var memory = SessionMemory()
@@ -184,7 +184,7 @@ import XMPP
   /// What has waited for a stream is written in pieces, between which the loop serves others, and before the message behind it.
   @Test func whatHasWaitedForAStreamIsWrittenInPieces() async throws {
     var limits = LinkLimits()
-    // Nobody's turn to open a stream comes.
+    // No link gets a slot to open a stream in.
     limits.openingPerZone = 0
     let scripted = try await ScriptedFederation(limits: limits)
     let (romeo, link) = (try await scripted.user("romeo"), try scripted.link("mantua.example"))

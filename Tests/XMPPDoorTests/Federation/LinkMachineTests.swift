@@ -23,15 +23,15 @@ import XMPP
   private static let states: [(name: String, machine: Machine)] = [
     ("idle", machine()),
     ("queued", machine(.owed)),
-    ("opening", machine(.owed, .turn)),
-    ("open", machine(.owed, .turn, .opened)),
-    ("resting", machine(.owed, .turn, .failed(soft))),
-    ("final", machine(.owed, .turn, .failed(final))),
+    ("opening", machine(.owed, .slot)),
+    ("open", machine(.owed, .slot, .opened)),
+    ("resting", machine(.owed, .slot, .failed(soft))),
+    ("final", machine(.owed, .slot, .failed(final))),
     ("stopped", machine(.stop)),
   ]
 
   private static let events: [(name: String, event: Machine.Event)] = [
-    ("owed", .owed), ("live", .live), ("turn", .turn), ("opened", .opened), ("failed", .failed(soft)),
+    ("owed", .owed), ("live", .live), ("slot", .slot), ("opened", .opened), ("failed", .failed(soft)),
     ("final", .failed(final)), ("closed", .closed), ("lost", .lost), ("ended", .ended), ("denied", .denied),
     ("theirs", .theirs), ("retry", .retry), ("used", .used), ("yield", .yield), ("presence", .presence),
     ("settled", .settled), ("tick", .tick), ("stop", .stop),
@@ -50,7 +50,7 @@ import XMPP
       "idle opened": (open, [.send]),
       "idle stop": (.stopped, []),
       "queued denied": (.idle, [.withdraw]),
-      "queued turn": (.opening, [.open]),
+      "queued slot": (.opening, [.open]),
       "queued opened": (open, [.withdraw, .send]),
       "queued stop": (.stopped, [.withdraw]),
       "opening opened": (open, [.send]),
@@ -107,30 +107,30 @@ import XMPP
 
   @Test func theLadderGoesOnAfterARestartAndEndsWithAStream() {
     var machine = Machine(failures: 3, idle: Self.idle, absence: .minutes(5), at: Self.start)
-    for event in [Machine.Event.owed, .turn] { _ = machine.handle(event, at: Self.start, random: 0.5) }
+    for event in [Machine.Event.owed, .slot] { _ = machine.handle(event, at: Self.start, random: 0.5) }
     let failed = machine.handle(.failed(Self.soft), at: Self.start, random: 0.5)
     #expect(failed == [.record(failures: 4, next: .seconds(40), Self.soft)])
     #expect(machine.deadline == Self.start + .seconds(40))
     let early = machine.handle(.tick, at: Self.start + .seconds(39), random: 0.5)
     let due = machine.handle(.tick, at: Self.start + .seconds(40), random: 0.5)
     #expect(early == [] && due == [.queue])
-    _ = machine.handle(.turn, at: Self.start, random: 0.5)
+    _ = machine.handle(.slot, at: Self.start, random: 0.5)
     let opened = machine.handle(.opened, at: Self.start, random: 0.5)
     #expect(opened == [.recover, .send] && machine.failures == 0)
   }
 
   @Test func whatTheDNSCannotProveIsFinalTheSecondTime() {
     let doubtful = OpenFailure(isFinal: false, isFinalIfRepeated: true, reason: "there is no such domain")
-    var machine = Self.machine(.owed, .turn)
+    var machine = Self.machine(.owed, .slot)
     let first = machine.handle(.failed(doubtful), at: Self.start, random: 0.5)
     #expect(first == [.record(failures: 1, next: .seconds(5), doubtful)])
-    for event in [Machine.Event.tick, .turn] { _ = machine.handle(event, at: Self.start + .seconds(5), random: 0.5) }
+    for event in [Machine.Event.tick, .slot] { _ = machine.handle(event, at: Self.start + .seconds(5), random: 0.5) }
     let second = machine.handle(.failed(doubtful), at: Self.start + .seconds(5), random: 0.5)
     #expect(second == [.bounce(Self.final), .record(failures: 2, next: .seconds(10), Self.final)])
   }
 
   @Test func whatWaitsLiveFailsAfterTwentySeconds() {
-    var machine = Self.machine(.live, .turn)
+    var machine = Self.machine(.live, .slot)
     #expect(machine.deadline == Self.start + .seconds(20))
     // A later one does not prolong the wait of the first.
     _ = machine.handle(.live, at: Self.start + .seconds(19), random: 0.5)
@@ -146,7 +146,7 @@ import XMPP
     #expect(rested == [] && machine.phase == .idle)
   }
 
-  /// What nobody needs any more takes no turn from others.
+  /// What nobody needs any more takes no slot from others.
   @Test func aLinkInTheQueueWithNothingLeftToSendLeavesIt() {
     var machine = Self.machine(.live)
     let due = machine.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
@@ -157,19 +157,19 @@ import XMPP
     let failed = withRows.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
     #expect(failed == [.refuse(Self.soft)] && withRows.phase == .queued)
     // After a stream that was lost, those of the domain are asked for again.
-    var lost = Self.machine(.live, .turn, .opened, .lost, .live)
+    var lost = Self.machine(.live, .slot, .opened, .lost, .live)
     let unanswered = lost.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
     #expect(unanswered == [.refuse(Self.soft)] && lost.phase == .queued)
   }
 
-  /// After a restart the turns of many domains come later than people wait for an answer.
+  /// After a restart many domains get their slots later than people wait for an answer.
   @Test func presenceWaitsForItsStream() {
     var machine = Self.machine(.presence)
     #expect(machine.deadline == Self.start + .minutes(5))
     _ = machine.handle(.live, at: Self.start, random: 0.5)
     let due = machine.handle(.tick, at: Self.start + .seconds(20), random: 0.5)
     #expect(due == [.refuseRequests(Self.soft)] && machine.phase == .queued)
-    _ = machine.handle(.turn, at: Self.start + .seconds(60), random: 0.5)
+    _ = machine.handle(.slot, at: Self.start + .seconds(60), random: 0.5)
     var opened = machine
     let sent = opened.handle(.opened, at: Self.start + .seconds(61), random: 0.5)
     #expect(sent == [.send])
@@ -191,7 +191,7 @@ import XMPP
     }
     let due = machine.handle(.tick, at: Self.start + .minutes(10), random: 0.5)
     #expect(due == [.withdraw, .refuse(Self.soft)] && machine.phase == .idle && machine.deadline == nil)
-    var opening = Self.machine(.owed, .turn, .presence)
+    var opening = Self.machine(.owed, .slot, .presence)
     let failed = opening.handle(.tick, at: Self.start + .minutes(10), random: 0.5)
     #expect(failed == [.refuse(Self.soft), .absent] && opening.phase == .opening && opening.deadline == nil)
   }
@@ -201,16 +201,16 @@ import XMPP
     var queued = Self.machine(.live)
     let yielded = queued.handle(.yield, at: Self.start, random: 0.5)
     #expect(yielded == [.withdraw, .refuse(crowded)] && queued.phase == .idle && queued.deadline == nil)
-    var resting = Self.machine(.live, .turn, .failed(Self.soft))
+    var resting = Self.machine(.live, .slot, .failed(Self.soft))
     let rested = resting.handle(.yield, at: Self.start, random: 0.5)
     #expect(rested == [] && resting.phase == .idle)
-    var opening = Self.machine(.live, .turn)
+    var opening = Self.machine(.live, .slot)
     let ignored = opening.handle(.yield, at: Self.start, random: 0.5)
     #expect(ignored == [] && opening.phase == .opening)
   }
 
   @Test func peopleAreOfflineAfterFiveMinutesOfTryingAndBackWithAStream() {
-    var machine = Self.machine(.owed, .turn, .failed(Self.soft))
+    var machine = Self.machine(.owed, .slot, .failed(Self.soft))
     let before = machine.handle(.tick, at: Self.start + .seconds(299), random: 0.5)
     #expect(before == [.queue])
     #expect(machine.deadline == Self.start + .seconds(300))
@@ -222,20 +222,20 @@ import XMPP
   }
 
   @Test func peopleOfAServerThatSaysThatItGoesAreOfflineAtOnce() {
-    var machine = Self.machine(.live, .turn, .opened)
+    var machine = Self.machine(.live, .slot, .opened)
     let left = machine.handle(.left, at: Self.start, random: 0.5)
     let again = machine.handle(.left, at: Self.start, random: 0.5)
     #expect(left == [.absent] && again == [])
     _ = machine.handle(.closed, at: Self.start, random: 0.5)
     _ = machine.handle(.owed, at: Self.start, random: 0.5)
-    _ = machine.handle(.turn, at: Self.start, random: 0.5)
+    _ = machine.handle(.slot, at: Self.start, random: 0.5)
     let back = machine.handle(.opened, at: Self.start, random: 0.5)
     #expect(back == [.send, .present])
   }
 
   /// Each time costs a presence for all who see its people.
   @Test func aServerThatGoesAgainAndAgainIsBelievedOnceInFiveMinutes() {
-    var machine = Self.machine(.live, .turn, .opened, .left, .closed, .owed, .turn, .opened)
+    var machine = Self.machine(.live, .slot, .opened, .left, .closed, .owed, .slot, .opened)
     let again = machine.handle(.left, at: Self.start + .seconds(1), random: 0.5)
     #expect(again == [] && machine.deadline == Self.start + .seconds(300))
     // It is there: its people are asked for.
@@ -251,14 +251,14 @@ import XMPP
   }
 
   @Test func aLinkThatNobodyUsesChangesNobodysPresence() {
-    var machine = Self.machine(.live, .turn, .opened, .closed)
+    var machine = Self.machine(.live, .slot, .opened, .closed)
     #expect(machine.phase == .idle && machine.deadline == nil)
     let later = machine.handle(.tick, at: Self.start + .hours(1), random: 0.5)
     #expect(later == [])
   }
 
   @Test func anIdleStreamIsClosedUnlessRowsWait() {
-    var machine = Self.machine(.owed, .turn, .opened)
+    var machine = Self.machine(.owed, .slot, .opened)
     #expect(machine.deadline == nil)
     _ = machine.handle(.settled, at: Self.start + .seconds(10), random: 0.5)
     _ = machine.handle(.used, at: Self.start + .seconds(60), random: 0.5)
@@ -274,18 +274,18 @@ import XMPP
 
   /// The other server may have crashed: its people are asked for, or shown as offline if it does not come back.
   @Test func aStreamThatIsLostIsOpenedAgainEvenIfNothingWaits() {
-    var machine = Self.machine(.live, .turn, .opened)
+    var machine = Self.machine(.live, .slot, .opened)
     let lost = machine.handle(.lost, at: Self.start, random: 0.5)
     #expect(lost == [.queue])
     var back = machine
-    _ = back.handle(.turn, at: Self.start, random: 0.5)
+    _ = back.handle(.slot, at: Self.start, random: 0.5)
     let opened = back.handle(.opened, at: Self.start + .seconds(1), random: 0.5)
     #expect(opened == [.send, .present])
-    for event in [Machine.Event.turn, .failed(Self.soft)] { _ = machine.handle(event, at: Self.start, random: 0.5) }
+    for event in [Machine.Event.slot, .failed(Self.soft)] { _ = machine.handle(event, at: Self.start, random: 0.5) }
     #expect(machine.deadline == Self.start + .seconds(5))
     let rested = machine.handle(.tick, at: Self.start + .seconds(5), random: 0.5)
     #expect(rested == [.queue] && machine.deadline == Self.start + .minutes(5))
-    for event in [Machine.Event.turn, .failed(Self.soft)] {
+    for event in [Machine.Event.slot, .failed(Self.soft)] {
       _ = machine.handle(event, at: Self.start + .minutes(4), random: 0.5)
     }
     let absent = machine.handle(.tick, at: Self.start + .minutes(5), random: 0.5)
@@ -293,15 +293,15 @@ import XMPP
   }
 
   @Test func aServerThatClosesEveryStreamIsGivenTime() {
-    var machine = Self.machine(.owed, .turn, .opened)
+    var machine = Self.machine(.owed, .slot, .opened)
     let first = machine.handle(.closed, at: Self.start + .seconds(1), random: 0.5)
     #expect(first == [.queue])
-    for event in [Machine.Event.turn, .opened] { _ = machine.handle(event, at: Self.start + .seconds(2), random: 0.5) }
+    for event in [Machine.Event.slot, .opened] { _ = machine.handle(event, at: Self.start + .seconds(2), random: 0.5) }
     let second = machine.handle(.closed, at: Self.start + .seconds(3), random: 0.5)
     let flapping = OpenFailure(isFinal: false, reason: "it closes streams that were just opened")
     #expect(second == [.record(failures: 1, next: .seconds(5), flapping)])
     _ = machine.handle(.tick, at: Self.start + .seconds(8), random: 0.5)
-    for event in [Machine.Event.turn, .opened] { _ = machine.handle(event, at: Self.start + .seconds(8), random: 0.5) }
+    for event in [Machine.Event.slot, .opened] { _ = machine.handle(event, at: Self.start + .seconds(8), random: 0.5) }
     // One that has lived for a minute is opened again at once.
     let late = machine.handle(.closed, at: Self.start + .seconds(68), random: 0.5)
     #expect(late == [.queue])
@@ -310,14 +310,14 @@ import XMPP
   @Test func aStreamThatThisServerClosedIsOpenedAgainAtOnce() {
     var machine = Self.machine(.owed)
     for _ in 1...5 {
-      for event in [Machine.Event.turn, .opened] { _ = machine.handle(event, at: Self.start, random: 0.5) }
+      for event in [Machine.Event.slot, .opened] { _ = machine.handle(event, at: Self.start, random: 0.5) }
       let ended = machine.handle(.ended, at: Self.start, random: 0.5)
       #expect(ended == [.queue] && machine.failures == 0)
     }
   }
 
   @Test func whatADeniedDomainWasOwedIsNotTriedFor() {
-    var machine = Self.machine(.owed, .turn, .opened, .denied)
+    var machine = Self.machine(.owed, .slot, .opened, .denied)
     let closed = machine.handle(.closed, at: Self.start, random: 0.5)
     #expect(closed == [] && !machine.hasRows && machine.deadline == nil)
     let admitted = machine.handle(.live, at: Self.start, random: 0.5)
@@ -325,13 +325,13 @@ import XMPP
   }
 
   @Test func rowsThatWereTakenForgiveAFlap() {
-    var machine = Self.machine(.owed, .turn, .opened, .settled, .closed, .owed, .turn, .opened, .settled)
+    var machine = Self.machine(.owed, .slot, .opened, .settled, .closed, .owed, .slot, .opened, .settled)
     let closed = machine.handle(.closed, at: Self.start, random: 0.5)
     #expect(closed == [] && machine.phase == .idle)
   }
 
   @Test func aStopLeavesTheStreamUntilItEnds() {
-    var machine = Self.machine(.owed, .turn, .opened, .stop)
+    var machine = Self.machine(.owed, .slot, .opened, .stop)
     #expect(machine.isOpen && machine.refusal == nil)
     let closed = machine.handle(.closed, at: Self.start, random: 0.5)
     #expect(closed == [] && machine.phase == .stopped && machine.refusal == Self.stopping)

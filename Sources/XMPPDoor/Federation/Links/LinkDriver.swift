@@ -297,7 +297,7 @@ final class LinkDriver {
     openingSince = nil
     cursor = OutboxCursor(at: takenThrough)
     ledger = RowLedger(opened.acknowledges ? .acknowledgements : .barriers, unanswered: ledger.unanswered)
-    link.federation.endTurn(of: link)
+    link.federation.endSlot(of: link)
     self.handle(.opened)
     work?.resumeReading()
     flush()
@@ -341,16 +341,16 @@ final class LinkDriver {
       StanzaError(.remoteServerTimeout, "The stream to \(pair.remote) has ended."))
   }
 
-  /// Opens a stream, unless the turn has been given back before the notice of it came.
-  func turnCame() {
-    if link.federation.isTurn(of: link) { handle(.turn) }
+  /// Opens a stream, unless the slot has been given back before the notice of it came.
+  func slotGranted() {
+    if link.federation.hasSlot(link) { handle(.slot) }
   }
 
   func failed(_ failure: OpenFailure) {
     metrics.federationConnects.add(.failed)
     openingSince = nil
-    // A link that waits for its next turn gave back that of this attempt when the other server opened a stream.
-    if machine.phase != .queued { link.federation.endTurn(of: link) }
+    // A link that waits for its next slot gave back that of this attempt when the other server opened a stream.
+    if machine.phase != .queued { link.federation.endSlot(of: link) }
     handle(.failed(failure))
   }
 
@@ -462,7 +462,7 @@ final class LinkDriver {
     let log = link.door.logger
     switch action {
     case .queue: link.federation.queue(link)
-    case .withdraw: link.federation.endTurn(of: link)
+    case .withdraw: link.federation.endSlot(of: link)
     case .open:
       openingSince = .now()
       link.federation.open(link)

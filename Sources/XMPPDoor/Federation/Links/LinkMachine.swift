@@ -3,8 +3,8 @@
 // A link stands for a pair of domains for as long as it is used; streams come and go below it. It has at most one
 // stream that it writes to. It opens one when there is something to send, and not before:
 //
-//     idle    -owed, live-> queued       a turn is asked for: few streams are opened at once
-//     queued  -turn-> opening            DNS, TCP, TLS, negotiation, proof of identity
+//     idle    -owed, live-> queued       a slot is asked for: few streams are opened at once
+//     queued  -slot-> opening            DNS, TCP, TLS, negotiation, proof of identity
 //     queued  -live stanzas fail-> idle  if no rows or presence wait and no stream was lost: nothing is left to open one for
 //     queued, resting -yield-> idle      if no rows wait and no stream was lost, since there are too many links
 //     opening -opened-> open
@@ -24,7 +24,7 @@
 // Two kinds of stanzas are sent. *Rows* of the outbox are kept until the other server has taken them, so they only need
 // the link to try again. *Live* stanzas (presence, IQs, chat states) are kept by nobody: they wait for a stream that is
 // being opened, for as long as a person waits, and fail at once while the link rests. Presence waits longer, for some minutes at
-// most: after a restart all users show theirs at once, and it may take so long until the turn of a domain comes.
+// most: after a restart all users show theirs at once, and it may take so long until a domain gets a slot.
 //
 // A failure is *final* if no later attempt can succeed (there is no such domain): the rows that wait are returned to
 // their authors, and so are later ones until the rest is over.
@@ -42,7 +42,7 @@ struct LinkMachine: Equatable, Sendable {
   enum Phase: Equatable, Sendable {
     /// There is no stream, and nothing to send.
     case idle
-    /// It waits for its turn to open a stream.
+    /// It waits for a slot to open a stream in.
     case queued
     case opening
     case open(since: NIODeadline)
@@ -59,8 +59,8 @@ struct LinkMachine: Equatable, Sendable {
     case live
     /// A presence stanza or a presence probe was added to those that wait for a stream.
     case presence
-    /// The link may open a stream.
-    case turn
+    /// The link has a slot to open a stream in.
+    case slot
     /// There is a stream that may be written to.
     case opened
     case failed(OpenFailure)
@@ -90,9 +90,9 @@ struct LinkMachine: Equatable, Sendable {
   }
 
   enum Action: Equatable, Sendable {
-    /// Asks for a turn to open a stream.
+    /// Asks for a slot to open a stream in.
     case queue
-    /// Gives up the turn, or the waiting for it.
+    /// Gives back the slot, or ends the waiting for it.
     case withdraw
     case open
     /// Writes what waits.
@@ -214,8 +214,8 @@ struct LinkMachine: Equatable, Sendable {
         liveUntil = now + FederationLimits.waitingTime
       }
       return phase == .idle ? queue(at: now) : []
-    case .turn:
-      // A second notice of the turn that the link has already.
+    case .slot:
+      // A second notice of the slot that the link has already.
       guard phase == .queued else { return [] }
       phase = .opening
       return [.open]
@@ -229,7 +229,7 @@ struct LinkMachine: Equatable, Sendable {
       guard isOpen else { return [] }
       return isStopping ? stopped() : awake(at: now)
     case .denied:
-      // A stream that is opened all the same is not the link's any more, so nothing else gives the turn back.
+      // A stream that is opened all the same is not the link's any more, so nothing else gives the slot back.
       let actions: [Action] = phase == .queued || phase == .opening ? [.withdraw] : []
       (phase, hasRows, liveUntil, presenceUntil, triedSince, asksAnew) = (.idle, false, nil, nil, nil, false)
       return actions

@@ -1,16 +1,16 @@
 import Dialogs
 
-/// The turns of links to open a stream, as a value. Theory:
+/// The slots in which links open a stream, as a value. Theory:
 ///
-/// So many links open a stream at once, and the others wait. A server that does not answer keeps its turn for minutes, and whoever has
-/// a zone (`DomainZone`) has as many such servers as they want. So zones take turns, each has a few turns under way, and one half of all
-/// is kept for domains with acquaintances here, which take turns among themselves.
-struct OpeningTurns<Link: AnyObject> {
+/// So many links open a stream at once, each in a slot, and the others wait. A server that does not answer keeps its slot for minutes, and
+/// whoever has a zone (`DomainZone`) has as many such servers as they want. So the zones are served in rotation (`Turns`), each has a few
+/// slots at a time, and one half of all slots is kept for domains with acquaintances here, whose zones are served in a rotation of their own.
+struct OpeningSlots<Link: AnyObject> {
   private struct Place {
     let link: Link
     let zone: String
     let isKnown: Bool
-    /// The number in the line; `nil` once it is the link's turn.
+    /// The number in the queue; `nil` once the link has a slot.
     var number: Int?
   }
 
@@ -38,10 +38,10 @@ struct OpeningTurns<Link: AnyObject> {
     return next(isKnown: isKnown) === link
   }
 
-  /// Returns whether it is a link's turn.
-  func isTurn(of link: Link) -> Bool { places[ObjectIdentifier(link)].map { $0.number == nil } ?? false }
+  /// Returns whether a link has a slot.
+  func hasSlot(_ link: Link) -> Bool { places[ObjectIdentifier(link)].map { $0.number == nil } ?? false }
 
-  /// Ends the turn of a link, or its waiting for one. Returns the link whose turn it is now.
+  /// Takes the slot from a link, or ends its waiting for one. Returns the link that has got a slot thereby.
   mutating func end(_ link: Link) -> Link? {
     guard let place = places.removeValue(forKey: ObjectIdentifier(link)) else { return nil }
     if let number = place.number {
