@@ -4,15 +4,15 @@ public import Dialogs
 /// The operator's side of federation: the state of links, and what an operator does to them. Admin operations
 /// (`Administration/Operations/Federation`) call it; a server whose federation is off has none.
 public protocol FederationControl: AnyObject, Sendable {
-  /// Returns the links that exist, in any order: those with a stream, those that rest, and those that have something to
-  /// send.
+  /// Returns the links that exist, in any order: those with a stream, those that back off, and those that have something
+  /// to send.
   func links() async -> [FederationLinkStatus]
   /// Returns what is known of one domain besides its links.
   func domain(_ domain: String) async -> FederationDomainStatus
   /// Closes the streams with a domain in both directions, and returns their number. What
   /// waits for the domain stays; the next thing to send opens a stream again.
   func close(_ domain: String) async -> Int
-  /// Ends the rest of a domain's links, which then try at once, and returns their number. Names are looked up anew.
+  /// Ends the back-off of a domain's links, which then try at once, and returns their number. Names are looked up anew.
   func retry(_ domain: String) async -> Int
   /// Tries out every step towards a domain on a stream of its own that carries nothing else.
   func test(_ domain: String, from local: String) async -> [FederationTestStep]
@@ -28,7 +28,7 @@ public struct FederationLinkStatus: Codable, Hashable, Sendable {
     case open
     case opening
     /// The last attempt failed; the next one is at `next`.
-    case resting
+    case backingOff = "backing-off"
     /// There is no stream and nothing to send.
     case idle
   }

@@ -25,7 +25,7 @@ import XMPP
     ("queued", machine(.owed)),
     ("opening", machine(.owed, .slot)),
     ("open", machine(.owed, .slot, .opened)),
-    ("resting", machine(.owed, .slot, .failed(soft))),
+    ("backing off", machine(.owed, .slot, .failed(soft))),
     ("final", machine(.owed, .slot, .failed(final))),
     ("stopped", machine(.stop)),
   ]
@@ -41,8 +41,8 @@ import XMPP
   private static let effects: [String: (phase: Machine.Phase, actions: [Machine.Action])] = {
     let open = Machine.Phase.open(since: start)
     let five = start + .seconds(5)
-    let resting = Machine.Phase.resting(until: five, soft)
-    let ended = Machine.Phase.resting(until: five, final)
+    let backingOff = Machine.Phase.backingOff(until: five, soft)
+    let ended = Machine.Phase.backingOff(until: five, final)
     return [
       "idle owed": (.queued, [.queue]),
       "idle live": (.queued, [.queue]),
@@ -54,7 +54,7 @@ import XMPP
       "queued opened": (open, [.withdraw, .send]),
       "queued stop": (.stopped, [.withdraw]),
       "opening opened": (open, [.send]),
-      "opening failed": (resting, [.record(failures: 1, next: .seconds(5), soft)]),
+      "opening failed": (backingOff, [.record(failures: 1, next: .seconds(5), soft)]),
       "opening final": (ended, [.bounce(final), .record(failures: 1, next: .seconds(5), final)]),
       "opening denied": (.idle, [.withdraw]),
       "opening stop": (.stopped, []),
@@ -65,13 +65,13 @@ import XMPP
       "open lost": (.queued, [.queue]),
       "open ended": (.queued, [.queue]),
       "open denied": (.idle, []),
-      "resting live": (resting, [.refuse(soft)]),
-      "resting presence": (resting, [.refuse(soft)]),
-      "resting opened": (open, [.recover, .send]),
-      "resting theirs": (.queued, [.queue]),
-      "resting retry": (.queued, [.queue]),
-      "resting denied": (.idle, []),
-      "resting stop": (.stopped, []),
+      "backing off live": (backingOff, [.refuse(soft)]),
+      "backing off presence": (backingOff, [.refuse(soft)]),
+      "backing off opened": (open, [.recover, .send]),
+      "backing off theirs": (.queued, [.queue]),
+      "backing off retry": (.queued, [.queue]),
+      "backing off denied": (.idle, []),
+      "backing off stop": (.stopped, []),
       "final owed": (ended, [.bounce(final)]),
       "final live": (ended, [.refuse(final)]),
       "final presence": (ended, [.refuse(final)]),
@@ -201,9 +201,9 @@ import XMPP
     var queued = Self.machine(.live)
     let yielded = queued.handle(.yield, at: Self.start, random: 0.5)
     #expect(yielded == [.withdraw, .refuse(crowded)] && queued.phase == .idle && queued.deadline == nil)
-    var resting = Self.machine(.live, .slot, .failed(Self.soft))
-    let rested = resting.handle(.yield, at: Self.start, random: 0.5)
-    #expect(rested == [] && resting.phase == .idle)
+    var backingOff = Self.machine(.live, .slot, .failed(Self.soft))
+    let yielded = backingOff.handle(.yield, at: Self.start, random: 0.5)
+    #expect(yielded == [] && backingOff.phase == .idle)
     var opening = Self.machine(.live, .slot)
     let ignored = opening.handle(.yield, at: Self.start, random: 0.5)
     #expect(ignored == [] && opening.phase == .opening)

@@ -61,7 +61,7 @@ extension AdminContext {
     let giveUp = parley.options.giveUp
     links += try await parley.read { try $0.outboxPairs() }.filter { !known.contains($0.pair) }.map { stored in
       FederationLinkStatus(
-        local: stored.pair.local, remote: stored.pair.remote, state: stored.nextAttemptAt == nil ? .idle : .resting,
+        local: stored.pair.local, remote: stored.pair.remote, state: stored.nextAttemptAt == nil ? .idle : .backingOff,
         streams: [], waiting: stored.rows, waitingSince: stored.expiresAt + (.zero - giveUp),
         failures: stored.failures, reason: stored.reason, next: stored.nextAttemptAt)
     }

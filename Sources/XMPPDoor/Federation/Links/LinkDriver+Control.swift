@@ -23,15 +23,15 @@ extension LinkDriver {
     case .idle, .stopped: return life(streams.isEmpty ? .idle : .open)
     case .queued, .opening: return life(.opening)
     case .open: return life(.open)
-    case .resting(let until, let failure):
+    case .backingOff(let until, let failure):
       return life(
-        .resting, failure.reason, parley.clock.now + .nanoseconds((until - NIODeadline.now()).nanoseconds))
+        .backingOff, failure.reason, parley.clock.now + .nanoseconds((until - NIODeadline.now()).nanoseconds))
     }
   }
 
-  /// Ends the rest after a failed attempt. Returns whether there was one.
+  /// Ends the back-off after a failed attempt. Returns whether there was one.
   func retry() -> Bool {
-    guard case .resting = machine.phase else { return false }
+    guard case .backingOff = machine.phase else { return false }
     handle(.retry)
     return true
   }

@@ -6,14 +6,14 @@
 //     idle    -owed, live-> queued       a slot is asked for: few streams are opened at once
 //     queued  -slot-> opening            DNS, TCP, TLS, negotiation, proof of identity
 //     queued  -live stanzas fail-> idle  if no rows or presence wait and no stream was lost: nothing is left to open one for
-//     queued, resting -yield-> idle      if no rows wait and no stream was lost, since there are too many links
+//     queued, backing off -yield-> idle  if no rows wait and no stream was lost, since there are too many links
 //     opening -opened-> open
-//     opening -failed-> resting          the ladder: 5 s, 10, 20, ... 10 min, a fifth more or less
-//     open    -closed-> queued           if rows wait; resting if this happens again and again; otherwise idle
+//     opening -failed-> backing off      5 s, 10, 20, ... 10 min, a fifth more or less
+//     open    -closed-> queued           if rows wait; backing off if this happens again and again; otherwise idle
 //     open    -lost-> queued             the other server may have crashed
 //     open    -ended-> queued            if rows wait; otherwise idle: an end that this server wanted is no fault
 //     open    -idle for long-> idle
-//     resting -time is over, theirs, retry-> queued if rows wait or the last stream was lost, otherwise idle
+//     backing off -time is over, theirs, retry-> queued if rows wait or the last stream was lost, otherwise idle
 //     any     -denied-> idle             the operator refuses the domain: nothing waits any more
 //     any     -stop-> stopped            an open stream stays until what is written is taken
 //     any     -opened-> open             the other server opened one that takes stanzas both ways (XEP-0288)
@@ -23,11 +23,11 @@
 //
 // Two kinds of stanzas are sent. *Rows* of the outbox are kept until the other server has taken them, so they only need
 // the link to try again. *Live* stanzas (presence, IQs, chat states) are kept by nobody: they wait for a stream that is
-// being opened, for as long as a person waits, and fail at once while the link rests. Presence waits longer, for some minutes at
+// being opened, for as long as a person waits, and fail at once while the link backs off. Presence waits longer, for some minutes at
 // most: after a restart all users show theirs at once, and it may take so long until a domain gets a slot.
 //
 // A failure is *final* if no later attempt can succeed (there is no such domain): the rows that wait are returned to
-// their authors, and so are later ones until the rest is over.
+// their authors, and so are later ones until the back-off is over.
 //
 // People of the other domain are shown as offline after some minutes without a stream although one was tried for, and at
 // once if its server said that it goes; a server that says so again and again is believed once in as many minutes, since all
@@ -46,8 +46,8 @@ struct LinkMachine: Equatable, Sendable {
     case queued
     case opening
     case open(since: NIODeadline)
-    /// The last attempt failed.
-    case resting(until: NIODeadline, OpenFailure)
+    /// The last attempt failed: the next one is at this time.
+    case backingOff(until: NIODeadline, OpenFailure)
     /// The server stops, and there is no stream any more.
     case stopped
   }
@@ -159,11 +159,11 @@ struct LinkMachine: Equatable, Sendable {
 
   var isOpen: Bool { if case .open = phase { true } else { false } }
 
-  /// Whether the link waits for a stream that nothing needs but live stanzas, or rests without any. What it forgets by making room is
+  /// Whether the link waits for a stream that nothing needs but live stanzas, or backs off without any. What it forgets by making room is
   /// the length of its next pause.
   var canYield: Bool {
     switch phase {
-    case .queued, .resting: !hasRows && !asksAnew
+    case .queued, .backingOff: !hasRows && !asksAnew
     case .idle, .opening, .open, .stopped: false
     }
   }
@@ -171,7 +171,7 @@ struct LinkMachine: Equatable, Sendable {
   /// The failure with which something live is refused at once; `nil` if it is sent, or waits for a stream.
   var refusal: OpenFailure? {
     switch phase {
-    case .resting(_, let failure): failure
+    case .backingOff(_, let failure): failure
     case .stopped: Self.stopping
     case .idle, .queued, .opening, .open: nil
     }
@@ -182,7 +182,7 @@ struct LinkMachine: Equatable, Sendable {
     var times: [NIODeadline] = []
     switch phase {
     case .open: if !hasRows { times.append(usedAt + idle) }
-    case .resting(let until, _): times.append(until)
+    case .backingOff(let until, _): times.append(until)
     case .stopped: return nil
     case .idle, .queued, .opening: break
     }
@@ -222,7 +222,7 @@ struct LinkMachine: Equatable, Sendable {
     case .opened: return opened(at: now)
     case .failed(let failure):
       guard phase == .opening else { return [] }
-      return rest(failure, at: now, random())
+      return backOff(failure, at: now, random())
     case .closed: return closed(isLost: false, at: now, random())
     case .lost: return closed(isLost: true, at: now, random())
     case .ended:
@@ -242,7 +242,7 @@ struct LinkMachine: Equatable, Sendable {
       }
       return absent(at: now)
     case .theirs, .retry:
-      guard case .resting = phase else { return [] }
+      guard case .backingOff = phase else { return [] }
       return awake(at: now)
     case .used:
       usedAt = now
@@ -265,12 +265,12 @@ struct LinkMachine: Equatable, Sendable {
   }
 
   private mutating func owed(at now: NIODeadline) -> [Action] {
-    if case .resting(_, let failure) = phase, failure.isFinal { return [.bounce(failure)] }
+    if case .backingOff(_, let failure) = phase, failure.isFinal { return [.bounce(failure)] }
     hasRows = true
     switch phase {
     case .idle: return queue(at: now)
     case .open: return [.send]
-    case .queued, .opening, .resting, .stopped: return []
+    case .queued, .opening, .backingOff, .stopped: return []
     }
   }
 
@@ -307,7 +307,7 @@ struct LinkMachine: Equatable, Sendable {
     return actions
   }
 
-  private mutating func rest(_ failure: OpenFailure, at now: NIODeadline, _ random: Double) -> [Action] {
+  private mutating func backOff(_ failure: OpenFailure, at now: NIODeadline, _ random: Double) -> [Action] {
     failures += 1
     var failure = failure
     if failure.isFinalIfRepeated, failure == lastFailure {
@@ -317,7 +317,7 @@ struct LinkMachine: Equatable, Sendable {
     }
     let pause = Self.pause(after: failures, random: random)
     let waits = waitsLive
-    phase = .resting(until: now + pause, failure)
+    phase = .backingOff(until: now + pause, failure)
     (liveUntil, presenceUntil) = (nil, nil)
     defer { if failure.isFinal { hasRows = false } }
     return (waits ? [.refuse(failure)] : [])
@@ -333,7 +333,7 @@ struct LinkMachine: Equatable, Sendable {
     if flaps > 1 {
       failures = flaps - 2
       triedSince = now
-      return rest(OpenFailure(isFinal: false, reason: "it closes streams that were just opened"), at: now, random)
+      return backOff(OpenFailure(isFinal: false, reason: "it closes streams that were just opened"), at: now, random)
     }
     phase = .idle
     return hasRows || asksAnew ? queue(at: now) : []
@@ -367,11 +367,11 @@ struct LinkMachine: Equatable, Sendable {
       actions += isOpen ? [.present] : absent(at: now)
     }
     switch phase {
-    case .resting(let until, _) where until <= now: actions += awake(at: now)
+    case .backingOff(let until, _) where until <= now: actions += awake(at: now)
     case .open where !hasRows && usedAt + idle <= now:
       phase = .idle
       actions.append(.close)
-    case .idle, .queued, .opening, .open, .resting, .stopped: break
+    case .idle, .queued, .opening, .open, .backingOff, .stopped: break
     }
     return actions
   }

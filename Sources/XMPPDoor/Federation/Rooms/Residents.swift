@@ -40,7 +40,7 @@ final class Residents {
 
   subscript(address: FullJID) -> XMPPSession? { outlets[address]?.session }
   var count: Int { outlets.count }
-  /// Whether there is none, so that the link may rest.
+  /// Whether there is none, so that the link may become idle.
   var isEmpty: Bool { outlets.isEmpty && callers.isEmpty && visitors.isEmpty }
   private var all: [RemoteOutlet] { Array(outlets.values) + Array(callers.values) + Array(visitors.values) }
 
