@@ -57,8 +57,8 @@ final class ComponentLink: RemoteLink {
         }
       case .stanza(let stanza): connection.write { Outbound.write(stanza, into: &$0) }
       case .closed: connection.fail(StreamError(.systemShutdown))
-      case .node(let event): tell(event)
-      case .call(let signal): RemoteCalls.told(signal, by: self)
+      case .node(let event): notify(event)
+      case .call(let signal): RemoteCalls.handle(signal, by: self)
       case .presence, .profile, .contactNamed, .occupant, .notice, .announcement, .undelivered: break
       }
     case .outcome(let token, let result): connection.work?.settled(token, result)

@@ -191,9 +191,9 @@ import XMPPFixtures
     #expect(!(await lists.read(option)))
     #expect(!(await lists.read(option)))
     #expect(try isListed(lists) == [true, false, false, false])
-    let told = try #require(
+    let notification = try #require(
       Self.event("<items node='muc_bans_sha256'>\(ids.map { "<item id='\($0)'/>" }.joined())</items>"))
-    #expect(lists.received(told, from: try #require(JID(parsing: "rtbl.example"))))
+    #expect(lists.received(notification, from: try #require(JID(parsing: "rtbl.example"))))
     #expect(try isListed(lists) == [true, false, false, false])
   }
 

@@ -40,8 +40,8 @@ enum RemoteCalls {
     residents.flushed(session)
   }
 
-  /// Takes an app's signal to a client.
-  static func told(_ signal: CallSignal, by link: any RemoteLink) {
+  /// Handles an app's signal to a client.
+  static func handle(_ signal: CallSignal, by link: any RemoteLink) {
     guard let residents = link.work?.residents, let resource = signal.recipientResource,
       let address = try? signal.recipient.full(resource)
     else { return }

@@ -56,7 +56,7 @@ enum RemoteInbound {
       if lists?.received(stanza, from: arrival.from) == true || Reporting.received(arrival) { return }
       throw StanzaError(.serviceUnavailable)
     }
-    if RemoteProfiles.told(arrival) { return }
+    if RemoteProfiles.handle(arrival) { return }
     EmbeddedAffiliation.note(arrival, in: .message)
     var draft = try Inbound.draft(of: stanza, arrival.link.door.table)
     draft.roomElsewhere = RoomElsewhere(stanza, from: arrival.from)
@@ -111,7 +111,7 @@ enum RemoteInbound {
     AccountAffiliations.info,
   ]
 
-  /// Returns whether a message has nothing else, so that strangers may send it who may not write: a room elsewhere tells
+  /// Returns whether a message has nothing else, so that strangers may send it who may not write: a room elsewhere notifies
   /// affiliations to those who are not there (XEP-0045 9), and a node its subscribers what is new (XEP-0060 7.1.2).
   private static func isSilent(_ message: Element) -> Bool {
     message.children.allSatisfy { child in
@@ -196,7 +196,7 @@ enum RemoteInbound {
   // MARK: IQs
 
   /// The requests about the server that anyone may make. All others are for its own users.
-  private static let told: [Name] = [
+  private static let publicRequests: [Name] = [
     .discoInfo, .discoItems, .ping, EntityTime.time, LastActivity.query, SoftwareVersion.query,
   ]
 
@@ -247,7 +247,7 @@ enum RemoteInbound {
     else { return link.refuse(stanza, StanzaError(.serviceUnavailable)) }
     ImpersonatedSession.handle(stanza, to: arrival.to, as: impersonated) { (turn) throws(StanzaError) in
       if NamespaceDelegation.pass(turn, payload, target) { return }
-      guard target != .server || (type == .get && told.contains { payload.is($0) }),
+      guard target != .server || (type == .get && publicRequests.contains { payload.is($0) }),
         let handler = link.door.table.iqHandler(payload, isSet: type == .set, target: target)
       else { throw StanzaError(.serviceUnavailable) }
       if target == .user { return try turn.handleForUser(payload, handler) }

@@ -13,7 +13,7 @@ enum RemoteProfiles {
 
   /// Handles a notification for an app's session. Returns `false` for any other message. Nobody is answered: an event is
   /// no question, and what cannot be read or is not believed changes nothing.
-  static func told(_ arrival: RemoteArrival) -> Bool {
+  static func handle(_ arrival: RemoteArrival) -> Bool {
     guard arrival.stanza.messageType == .headline, arrival.from.resource == nil, arrival.from.local != nil,
       let items = arrival.stanza.element.first(event)?.first(items), let client = try? FullJID(arrival.to),
       let session = arrival.parley.hub.appSession(client, subscribedTo: arrival.from.bare)
@@ -87,20 +87,20 @@ struct RemoteProfileSource: Hashable, Sendable {
 }
 
 extension LinkWork {
-  /// Fetches something once for all clients that are told of it meanwhile, and calls `then` for each, without a draft if
+  /// Fetches something once for all clients that are notified of it meanwhile, and calls `then` for each, without a draft if
   /// it cannot be had or is another. It does nothing at `DoorLimits.picturesFetchedMax`: then it returns `false`.
   @discardableResult
   func fetch(
-    _ source: RemoteProfileSource, for told: [FullJID], _ asker: Party,
+    _ source: RemoteProfileSource, for clients: [FullJID], _ asker: Party,
     then: @escaping (RemoteProfileDraft?, FullJID) -> Void
   ) -> Bool {
     guard let link else { return false }
     if pictures[source] != nil {
-      pictures[source]?.formUnion(told)
+      pictures[source]?.formUnion(clients)
       return true
     }
     guard pictures.count < DoorLimits.picturesFetchedMax else { return false }
-    pictures[source] = Set(told)
+    pictures[source] = Set(clients)
     let (door, realm, loop) = (link.door, link.realm, link.loopContext.loop)
     let fetched: (RemoteProfileDraft?) -> Void = { [weak self] draft in
       for client in self?.pictures.removeValue(forKey: source) ?? [] { then(draft, client) }

@@ -8,7 +8,7 @@ import XMPP
 ///
 /// There is no XEP. The form is that of Prosody's `mod_muc_rtbl`, which ejabberd reads as well.
 enum BlocklistItems {
-  /// A change that the node tells of (XEP-0060 7.1.2, 7.2.2, 8.5.3), in its order.
+  /// A change of which the node notifies (XEP-0060 7.1.2, 7.2.2, 8.5.3), in its order.
   enum Change: Hashable, Sendable {
     case added([UInt8])
     case removed([UInt8])
@@ -69,7 +69,7 @@ enum BlocklistItems {
     }
   }
 
-  /// Returns the request to be told of changes (XEP-0060 6.1.1).
+  /// Returns the request to be notified of changes (XEP-0060 6.1.1).
   static func subscription(_ node: String, of subscriber: String) -> [UInt8] {
     StanzaBytes.bytes { writer in
       writer.element(pubsub) { writer in

@@ -8,7 +8,7 @@ import XMPP
 /// The block lists of other services that this server follows (`federation.blocklists`). Theory:
 ///
 /// A list is a node of hashes (`BlocklistItems`). The server subscribes to it from its first domain, reads it whole, and
-/// is told of changes from then on; it reads it again now and then, since a notification may be lost, and a service may
+/// is notified of changes from then on; it reads it again now and then, since a notification may be lost, and a service may
 /// forget its subscribers. What it has read is also in the store, so that a restart, or a service that is away, leaves
 /// nobody unlisted. A list that cannot be read stays as it was.
 ///
@@ -19,8 +19,8 @@ final class Blocklists: Sendable {
 
   private struct State {
     var lists: [BlocklistOption: Set<[UInt8]>] = [:]
-    /// The changes told while a list is being read, which may come before or behind the part that is read.
-    var told: [BlocklistOption: [BlocklistItems.Change]] = [:]
+    /// The changes of which notifications come while a list is being read. They may concern what was read already, or what was not.
+    var notified: [BlocklistOption: [BlocklistItems.Change]] = [:]
     /// The changes that are not stored yet.
     var unstored: [StoredChange] = []
   }
@@ -122,13 +122,13 @@ final class Blocklists: Sendable {
       logger.warning(
         "a block list does not take our subscription", metadata: ["list": "\(option)", "reason": "\(reason)"])
     }
-    state.withLock { $0.told[option] = [] }
+    state.withLock { $0.notified[option] = [] }
     let hashes = await wholeList(option)
     let source = option.description
     let isRead = state.withLock { state in
-      let told = state.told.removeValue(forKey: option) ?? []
+      let notified = state.notified.removeValue(forKey: option) ?? []
       guard var list = hashes else { return false }
-      Self.apply(told, to: &list)
+      Self.apply(notified, to: &list)
       let before = state.lists[option] ?? []
       state.lists[option] = list
       state.unstored += before.subtracting(list).map { .remove(BlocklistEntry(source: source, hash: $0)) }
@@ -162,16 +162,16 @@ final class Blocklists: Sendable {
   func received(_ stanza: Stanza, from sender: JID) -> Bool {
     var isTaken = false
     for option in options where option.service == sender {
-      guard let told = BlocklistItems.changes(in: stanza.element, of: option.node) else { continue }
+      guard let changes = BlocklistItems.changes(in: stanza.element, of: option.node) else { continue }
       isTaken = true
       let source = option.description
       state.withLock { state in
-        state.told[option]?.append(contentsOf: told)
+        state.notified[option]?.append(contentsOf: changes)
         var list = state.lists[option] ?? []
-        Self.apply(told, to: &list)
+        Self.apply(changes, to: &list)
         guard list.count <= limits.entries else { return }
         state.lists[option] = list
-        state.unstored += told.map { change in
+        state.unstored += changes.map { change in
           switch change {
           case .added(let hash): .put(BlocklistEntry(source: source, hash: hash))
           case .removed(let hash): .remove(BlocklistEntry(source: source, hash: hash))

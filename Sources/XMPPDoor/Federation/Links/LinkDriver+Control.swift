@@ -45,7 +45,7 @@ extension LinkDriver {
 
   /// Stops with the server: the streams are closed once what was written has been taken, or after `time`.
   ///
-  /// - Parameter end: Is told when they have ended, or that they did not in time.
+  /// - Parameter end: Succeeds when they have ended, or when the time is over.
   func stop(_ end: EventLoopPromise<Void>, within time: TimeAmount) {
     let link = link
     let late = end.futureResult.eventLoop.scheduleTask(in: time) {
@@ -58,7 +58,7 @@ extension LinkDriver {
     stopOn()
   }
 
-  /// Closes the streams if nothing that was written waits to be taken, and tells when they have ended.
+  /// Closes the streams if nothing that was written waits to be taken, and reports when they have ended.
   func stopOn() {
     guard let stopping, ledger.count == 0, !isRestDue else { return }
     if streams.isEmpty { return stopping.succeed() }

@@ -8,7 +8,7 @@ import ServerMetrics
 import XMLStream
 import XMPP
 
-/// Does the work of a link on its event loop: tells `LinkMachine` what happens, does what that decides, and writes rows
+/// Does the work of a link on its event loop: passes events to `LinkMachine`, carries out what that decides, and writes rows
 /// of the outbox and live stanzas to the stream, in their order.
 final class LinkDriver {
   unowned let link: FederationLink
@@ -46,7 +46,7 @@ final class LinkDriver {
   /// Whether more live stanzas wait than were written at once, and the rest is still to be written.
   private(set) var isRestDue = false
   private var timer: (at: NIODeadline, task: Scheduled<Void>)?
-  /// Whoever waits for the end while the server stops, and whether the streams were told.
+  /// Whoever waits for the end while the server stops, and whether the streams were notified.
   var stopping: EventLoopPromise<Void>?
   var isShutDown = false
 
@@ -93,8 +93,8 @@ final class LinkDriver {
       case .probes(let user, let addresses):
         for address in addresses { send(.stanza(RelayedStanza(probing: address, for: user))) }
       case .stanza(let stanza): send(.stanza(stanza))
-      case .node(let event): link.tell(event)
-      case .call(let signal): RemoteCalls.told(signal, by: link)
+      case .node(let event): link.notify(event)
+      case .call(let signal): RemoteCalls.handle(signal, by: link)
       default: break
       }
     case .outcome(let token, let result):
@@ -370,7 +370,7 @@ final class LinkDriver {
 
   // MARK: Stanzas of the other domain
 
-  /// Handles a stanza of the pair, and tells its stream when it is handled for good.
+  /// Handles a stanza of the pair, and notifies its stream when it is handled for good.
   func received(_ stanza: Stanza, on handle: FederationStreamHandle) {
     heardAt = .now()
     metrics.federationStanzas.add(StanzaFlow(stanza.kind))

@@ -70,7 +70,7 @@ struct LinkMachine: Equatable, Sendable {
     case lost
     /// The stream has ended because this server closed it in order.
     case ended
-    /// The operator refuses the domain; the rows that wait are returned by whoever tells so.
+    /// The operator refuses the domain; the rows that wait are returned by whoever reports this.
     case denied
     /// There are too many links: this one makes room if it can (`canYield`).
     case yield

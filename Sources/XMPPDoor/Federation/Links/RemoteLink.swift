@@ -34,7 +34,7 @@ extension RemoteLink {
   }
 
   /// Sends an event to the client elsewhere that it is for (`NodeEvent.recipient`).
-  func tell(_ event: NodeEvent) {
+  func notify(_ event: NodeEvent) {
     guard let recipient = event.recipient else { return }
     write { NodeWriter.write(event, to: recipient, into: &$0) }
   }

@@ -2,7 +2,7 @@ import Addresses
 import Dialogs
 import XMPP
 
-/// Messages that another server returns with an error (RFC 6121 8.5): if it was taken from the outbox, its author is told
+/// Messages that another server returns with an error (RFC 6121 8.5): if it was taken from the outbox, its author is notified
 /// in the log, and so finds it also after coming back.
 struct ReturnedMessage {
   /// The user elsewhere whom the message did not reach.

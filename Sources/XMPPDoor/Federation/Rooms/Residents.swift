@@ -154,7 +154,7 @@ final class Residents {
     for outlet in all { outlet.session?.resumeReading() }
   }
 
-  /// Ends all residents, since their server is gone: the other occupants are told so (XEP-0045 11.1, status 333), and
+  /// Ends all residents, since their server is gone: the other occupants are notified (XEP-0045 11.1, status 333), and
   /// their calls have failed.
   func end() {
     let all = all

@@ -4,7 +4,7 @@ import XMLStream
 import XMPP
 
 /// The meaning of a message between a user here and a room elsewhere, which only its mark tells (XEP-0045): rooms
-/// elsewhere are no dialogs of apps, so apps are told of invitations alone.
+/// elsewhere are no dialogs of apps, so apps are notified of invitations alone.
 enum RoomElsewhere: Equatable {
   /// A private message between occupants (7.5).
   case whisper

@@ -48,7 +48,7 @@ final class DialbackVerifier: Sendable {
     }
     if let known { return known }
     var verdict = await ask(request)
-    // XEP-0220 2.4: an error of the authoritative server is told as one of finding it.
+    // XEP-0220 2.4: an error of the authoritative server is reported as one of finding it.
     if verdict == .error(.itemNotFound) { verdict = .error(.remoteServerNotFound) }
     let final = verdict
     state.withLock { state in

@@ -60,7 +60,7 @@ final class JudgementTurns: Sendable {
   /// Runs a judgement in its turn, which lasts until it calls `end`. Returns `false` if too many wait: then it does not run.
   ///
   /// - Parameters:
-  ///   - network: The network that the stream comes from; `nil` if networks are not told apart.
+  ///   - network: The network that the stream comes from; `nil` if networks are not distinguished.
   ///   - zone: The zone of the domain that is judged, or the domain itself where somebody here has acquaintances.
   func run(of network: String?, _ zone: String, _ judgement: @escaping Judgement) -> Bool {
     let begin: @Sendable () -> Void = { [self] in judgement { [self] in end(network, zone) } }

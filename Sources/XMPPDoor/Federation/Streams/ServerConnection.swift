@@ -14,24 +14,24 @@ import XMPP
 /// two stream machines on a `RemoteConnection`. `ServerConnection+TLS.swift` sets up TLS,
 /// `ServerConnection+Judging.swift` judges the other server, `ServerConnection+Stream.swift` is the stream as links see it.
 final class ServerConnection: RemoteConnection {
-  /// The purpose of a connection, and whom it tells the end.
+  /// The purpose of a connection, and who is notified of its end.
   enum Purpose: Sendable {
     /// Another server has opened it. `release` is called once, when it is verified or over.
     case accepted(any FederationStreamOwner, isDirectTLS: Bool, release: @Sendable () -> Void)
-    /// This server sends stanzas of a pair. `failed` is called once, unless the owner is told that it is open.
+    /// This server sends stanzas of a pair. `failed` is called once, unless the owner is notified that it is open.
     case opening(DomainPair, any FederationStreamOwner, failed: @Sendable (StreamEnd) -> Void)
     /// This server asks about a dialback key. `answer` is called once.
     case asking(DialbackRequest, answer: @Sendable (DialbackVerdict) -> Void)
   }
 
   let streams: ServerStreams
-  /// The purpose, until its end has been told.
+  /// The purpose, until its end has been reported.
   var purpose: Purpose?
   private(set) var owner: (any FederationStreamOwner)?
   let target: ServerTarget?
   /// The address of a server that has opened the connection, which is not that of the connection behind a proxy.
   let client: SocketAddress?
-  /// The network of the other server, by which its judgements take turns; `nil` if networks are not told apart.
+  /// The network of the other server, by which its judgements take turns; `nil` if networks are not distinguished.
   let network: String?
   /// The pair that this server has opened the stream for, or the question's.
   let asked: DirectedPair?
@@ -49,7 +49,7 @@ final class ServerConnection: RemoteConnection {
   private var deadline: Scheduled<Void>?
   let since: Timestamp
 
-  /// The pairs that the stream carries, as the owner was told: the first is the one for which stanzas may be written.
+  /// The pairs that the stream carries, as the owner was notified: the first is the one for which stanzas may be written.
   private(set) var pairs: [DomainPair] = []
   /// The proof of the other server's domain by certificate; `nil` for dialback.
   var proof: PeerProof?
@@ -361,7 +361,7 @@ final class ServerConnection: RemoteConnection {
     receiving?.disconnected(reason)
     initiating?.disconnected(reason)
     memory = nil
-    tellEnd()
+    reportEnd()
   }
 
   override func ended() {
@@ -369,10 +369,10 @@ final class ServerConnection: RemoteConnection {
     initiating?.disconnected()
     deadline?.cancel()
     loopContext.remove(server: self)
-    tellEnd()
+    reportEnd()
   }
 
-  private func tellEnd() {
+  private func reportEnd() {
     let purpose = self.purpose
     self.purpose = nil
     switch purpose {

@@ -158,7 +158,7 @@ final class ServerStreams: FederationStreamOpener {
     }
   }
 
-  /// Starts a stream on a connection; it tells its end itself.
+  /// Starts a stream on a connection, which reports its end itself.
   private func start(_ purpose: ServerConnection.Purpose, over dialed: DialedConnection, on mounted: MountedLoop) {
     mounted.loop.execute { [self] in
       all.opened(dialed.channel)
@@ -188,7 +188,7 @@ final class ServerStreams: FederationStreamOpener {
 
   /// Runs a judgement of a domain in its turn (`JudgementTurns`), which lasts until it calls `end`. Returns `false` if too many wait.
   ///
-  /// - Parameter network: The network that the stream comes from; `nil` if networks are not told apart.
+  /// - Parameter network: The network that the stream comes from; `nil` if networks are not distinguished.
   func inTurn(of network: String?, _ domain: String, _ judgement: @escaping JudgementTurns.Judgement) -> Bool {
     // A domain with acquaintances here is not bound with its zone.
     judgements.run(of: network, door.parley.isKnown(domain: domain) ? domain : DomainZone.of(domain), judgement)
@@ -297,7 +297,7 @@ final class ServerStreams: FederationStreamOpener {
   /// at the level `debug`.
   ///
   /// - Parameters:
-  ///   - network: The network that the stream came from; `nil` if networks are not told apart, and the zone of the domain counts.
+  ///   - network: The network that the stream came from; `nil` if networks are not distinguished, and the zone of the domain counts.
   ///   - peer: The address that it came from.
   func refused(_ domain: String, of network: String?, peer: String, reason: String) {
     let network = network ?? DomainZone.of(domain)
