@@ -209,7 +209,7 @@ FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 SYSTEMD_UNITS ?= $(PREFIX)/lib/systemd/system
 # Below share/doc they have the places that they have here, so that their links hold. What one of them links to is among them.
 DOCUMENTS := README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs conf docker/kubernetes.yaml Tests/*/README.md \
-  clients/*/README.md clients/js/parley.d.ts clients/js/examples clients/swift/Sources
+  clients/*/README.md clients/js/*.d.ts clients/js/examples clients/swift/Sources
 
 .PHONY: install
 install: ## install what `make release` has built: binary, completions, man pages, documents, systemd unit, a configuration
@@ -258,6 +258,10 @@ container: ## build the container image as docker/Dockerfile says, and try it, w
 	@$(call install,$(CONTAINER_PACKAGES))
 	sudo=(); [ "$$(id -u)" = 0 ] || sudo=(sudo)
 	"$${sudo[@]}" env PATH="$$PATH" docker/replay
+
+.PHONY: generate
+generate: $(VENV)/ready ## the objects of the SDKs from docs/openapi.yaml, and the list of the web clients' files
+	@$(VENV)/bin/python3 clients/generate
 
 .PHONY: format
 format: ## format the Swift sources

@@ -50,7 +50,7 @@ def serving(server):
     for path in sorted([*(CLIENTS / "web").rglob("*"), *(CLIENTS / "js").glob("*.js")]):
         name = path.relative_to(CLIENTS)
         if path.is_file() and path.suffix != ".md" and name.name not in ("node.js", "websocket.js"):
-            expect(get(f"{base}/{name}")[0] == 200, f"clients/{name} is not in Sources/CWebFiles/files.c")
+            expect(get(f"{base}/{name}")[0] == 200, f"clients/{name} is not in Sources/CWebFiles/files.c: make generate")
             # One after the other is told of the next otherwise: a round trip each. One language is enough, and few people sign up.
             if path.suffix == ".js" and name.name not in ("sw.js", "ar.js", "proof.js"):
                 expect(f"{base}/{name}" in links, f"clients/web/index.html does not preload {name}")

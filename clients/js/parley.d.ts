@@ -5,90 +5,22 @@
  * Objects of the protocol (`User`, `Dialog`, `Message`, …) are passed on as the server sends them, unknown members included.
  */
 
-/** An RFC 3339 UTC time with milliseconds. */
-export type Time = string;
-/** A user's id; in dialogs that hide addresses an id that is valid there only. */
-export type PersonId = string;
-export type JSONObject = Record<string, unknown>;
+import type {
+  Attachment, AppPassword, Block, CallReason, CallState, Contact, ContentType, Device, Dialog, DialogPage, DialogSettings, Draft, Edit, Export,
+  History, IceServer, Identity, Info, Invitation, Marker, Me, Member, Mention, Message, NewInvitation, PersonId, Presence, Receipt, Role,
+  ScheduledMessage, SessionSummary, StorageUse, Time, User, Availability,
+} from "./objects.js";
 
 // MARK: Objects of the protocol
 
-/** What `GET /v1/info` says of the server. */
-export interface Info {
-  server: "parley"; version: string; protocols: string[]; domain: string; features: string[];
-  /** The values of `grant` that sign in. */
-  grants: string[];
-  providers: string[];
-  /** Where users of a provider get an authorization code, for `signIn({ provider, code, codeVerifier, redirectUri })`. */
-  authorizationEndpoints: { provider: string; url: string; clientId: string; scope?: string; redirectUris: string[] }[];
-  registration: boolean; webSocketUrl: string;
-  limits: {
-    textCharacters: number; messageBytes: number; metadataBytes: number; pageItems: number; syncEvents: number;
-    syncWaitSeconds: number; attachmentBytes: number;
-  };
-  pushProviders: string[]; webPushKey?: string;
-  /** The page with the terms of use. */
-  termsUrl?: string;
-}
+/** They are generated from docs/openapi.yaml. */
+export * from "./objects.js";
 
-export interface User {
-  id: string; jid: string; name?: string; status?: string; avatarHash?: string; avatarUrl?: string; metadata: JSONObject;
-  contactsMetadata?: JSONObject; createdAt?: Time; lastSeenAt?: Time; distance?: number; deleted?: true; guest?: true; remote?: true;
-}
-
-export interface Me extends User {
-  privateMetadata: JSONObject; lastSeenVisibility: "everybody" | "contacts" | "nobody"; searchable: boolean; matchable: boolean;
-  callsFrom: "everybody" | "contacts" | "nobody"; messagesFrom: "everybody" | "contacts";
-  terms?: { version: string; acceptedAt: Time }; termsRequired?: string; email?: string; phone?: string;
-  hasPassword: boolean; secondFactor: boolean; lastLoginAt?: Time;
-}
-
-export type Availability = "online" | "chat" | "away" | "extendedAway" | "doNotDisturb" | "offline";
-export interface Presence { userId: string; online: boolean; availability: Availability; status?: string; lastSeenAt?: Time }
-export interface Contact {
-  userId: string; jid: string; name?: string; groups: string[]; shared: boolean;
-  state: "none" | "pendingOut" | "pendingIn" | "following" | "followedBy" | "mutual";
-}
-export interface Block { userId?: string; jid: string }
-
-export type Role = "owner" | "admin" | "member" | "watcher" | "banned";
-export interface Member {
-  userId: PersonId; jid?: string; role: Role | "none"; nick?: string; name?: string; joinedAt?: Time; kicked?: true;
-}
-export interface Draft { dialogId: string; text: string; replyTo?: string; updatedAt: Time }
-export interface DialogSettings {
-  dialogId: string; notify?: "always" | "mentions" | "never"; mutedUntil?: Time; pinned: boolean; archived: boolean; markedUnread: boolean;
-  retentionDays?: number;
-}
-export interface Dialog {
-  id: string; type: "private" | "group" | "public"; jid?: string; memberIds?: string[]; memberCount?: number; ownerId?: PersonId;
-  name?: string; about?: string; topic?: string; avatarHash?: string; metadata?: JSONObject; historyVisibility?: "all" | "sinceJoin";
-  slowModeSeconds?: number; whoPins?: "admins" | "members"; acceptsRemote?: boolean; retentionDays?: number;
-  temporary?: true;
-  /** The id that the backend has given, or else the user as the creator: two dialogs may have the same one. It is no key. */
-  externalId?: string;
-  createdAt?: Time; updatedAt?: Time;
-  /** Of a private dialog: the other user. */
-  user?: User;
-  lastMessage?: Message;
-  /** The caller's own data; absent for those who are no members. */
-  me?: {
-    role?: Role; nick?: string; kicked?: true; unreadCount: number; mentionCount: number; readMessageId?: string;
-    deliveredMessageId?: string; notify?: "always" | "mentions" | "never"; mutedUntil?: Time; pinned: boolean; archived: boolean;
-    markedUnread: boolean; retentionDays?: number; draft?: Draft;
-  };
-}
-
-export interface Thumbnail { url: string; mediaType?: string; width?: number; height?: number }
-export interface Attachment {
-  id?: string; name?: string; mediaType?: string; size?: number; sha256?: string; width?: number; height?: number; durationMs?: number;
-  url: string; purpose?: string; expiresAt?: Time; uploadUrl?: string; uploadUntil?: Time; thumbnail?: Thumbnail;
-}
+export type JSONObject = Record<string, unknown>;
 
 /** What a message contains. Show `text` for a `type` that you do not know. */
 export interface Content {
-  type: "text" | "location" | "contact" | "sticker" | "custom" | "image" | "video" | "audio" | "file" | "encrypted" | "system" | "call"
-    | "deleted";
+  type: ContentType;
   text: string;
   attachments?: Attachment[];
   [member: string]: any;
@@ -102,49 +34,8 @@ export type NewContent =
   | { type: "custom"; text: string; kind: string; payload?: unknown }
   | { type: "image" | "video" | "file"; text?: string; attachments?: string[] }
   | { type: "audio"; text?: string; attachments?: string[]; waveform?: number[] };
-/** `begin` and `end` count Unicode code points of the text, not UTF-16 units: use `[...text]`. */
-export interface Mention { userId: PersonId; begin?: number; end?: number }
-
-export interface Message {
-  id: string; seq: number; dialogId: string; senderId: PersonId; senderNick?: string; clientId?: string; sentAt: Time;
-  content: Content; metadata?: JSONObject; replyTo?: string; forwardedFrom?: { senderId?: PersonId; sentAt: Time };
-  mentions?: Mention[]; editedAt?: Time; deletedAt?: Time; deletedBy?: PersonId; reactions?: Record<string, PersonId[]>;
-  pinnedAt?: Time; pinnedBy?: PersonId; delivery?: { state: "queued" | "failed"; code?: string; text?: string }; version?: number;
-}
-export interface Marker { dialogId: string; userId: PersonId; delivered?: string; read?: string }
-export interface Edit { text: string; at: Time }
-export interface Receipt { userId: PersonId; delivered: boolean; read: boolean; deliveredAt?: Time; readAt?: Time }
-export interface ScheduledMessage {
-  id: string; dialogId: string; clientId: string; sendAt: Time; createdAt: Time; state: "pending" | "failed" | "sent" | "cancelled";
-  content: Content; metadata?: JSONObject; replyTo?: string; mentions?: Mention[]; messageId?: string; code?: string; detail?: string;
-}
-export type CallReason = "rejected" | "cancelled" | "busy" | "timeout" | "ended" | "failed" | "replaced" | "crossed" | "incompatible";
-export interface CallState {
-  id: string; dialogId: string; callerId: string; kind: "audio" | "video"; state: "ringing" | "accepted" | "ended"; reason?: CallReason;
-  /** `jingle`: the other side is an XMPP client, for which the server translates what is said. */
-  media?: "sdp" | "jingle";
-  createdAt: Time; ringingAt?: Time; startedAt?: Time; endedAt?: Time;
-  participants: { userId: string; role: "caller" | "callee"; deviceId?: string }[];
-}
-export interface IceServer { urls: string[]; username?: string; credential?: string; expiresAt?: Time }
-export interface SessionSummary { id: string; deviceId: string; client?: string; createdAt: Time; usedAt: Time; current: boolean }
-export interface Identity { id: string; type: "external" | "email" | "phone" | "provider"; provider?: string; subject: string; createdAt: Time }
-export interface AppPassword { id: string; name: string; password?: string; createdAt: Time; usedAt?: Time }
-export interface Device { id: string; platform?: string; locale?: string; push: JSONObject; updatedAt: Time; current: boolean }
-export interface Export {
-  id: string; status: "pending" | "done" | "failed"; createdAt: Time; finishedAt?: Time; url?: string; expiresAt?: Time; size?: number;
-  /** Some messages of others are left out, as `incomplete.txt` in the archive says. */
-  incomplete?: true;
-}
-export interface StorageUse {
-  bytes: number; bytesMax: number; files: number; filesMax: number; dayBytes: number; dayBytesMax: number; fileBytesMax: number; slots: number;
-}
 /** One page of a list. Pass `nextCursor` as `cursor` for the next; the last page has none. */
 export interface Page<T> { items: T[]; nextCursor?: string }
-/** A page of messages, and what was to be included. */
-export interface History extends Page<Message> {
-  dialog?: Dialog; members?: Page<Member>; pins?: Page<Message>; markers?: Page<Marker>; users?: Page<User>;
-}
 export interface PageInput { cursor?: string; limit?: number }
 
 // MARK: Errors
@@ -278,7 +169,10 @@ export interface NewMessage {
   content?: NewContent;
   /** Uploaded before the message is sent. `content.type` is that of the files (`image`, `video`, `audio`, else `file`) unless it is given. */
   files?: FileInput[];
-  replyTo?: string; mentions?: Mention[]; metadata?: JSONObject;
+  replyTo?: string;
+  /** `begin` and `end` are places in `[...text]`, which are code points. */
+  mentions?: Mention[];
+  metadata?: JSONObject;
   forwardFrom?: { dialogId: string; messageId: string };
   /** Generated if absent. A repeat with the same one never makes a second message; while the first one waits, the repeat is that one. */
   clientId?: string;
@@ -381,9 +275,9 @@ export class Parley {
     username?: string; password: string; name?: string; email?: string; phone?: string; code?: string; invitation?: string;
   }): Promise<User>;
   /** Makes a link for one person, who becomes a contact; throws `invitations-off` where the features of `info()` have no `invitations`. */
-  createInvitation(): Promise<{ url: string; xmppUri: string; token: string; expiresAt: Time }>;
+  createInvitation(): Promise<NewInvitation>;
   /** Who invites, by the token of an invitation's link; throws `invitation-unknown` if it is used up or expired. */
-  invitation(token: string): Promise<{ username?: string; inviterId?: PersonId; inviterName?: string; expiresAt: Time }>;
+  invitation(token: string): Promise<Invitation>;
   /** Ends the login, here and at the server, and removes what is stored locally, unsent messages too. */
   signOut(): Promise<void>;
   /** Sends a one-time code for signing in; with `challenge` one for the second factor. */
@@ -430,7 +324,7 @@ export class Parley {
   }): Promise<DialogSettings>;
   /** A page of one's own dialogs, which then are among `dialogs` too, or of the public ones. `query` is a part of a name. */
   listDialogs(input?: PageInput & { scope?: "public"; type?: string; archived?: boolean; pinned?: boolean; unread?: boolean; query?: string }):
-    Promise<Page<Dialog> & { cursor: string; totalUnread: number; totalMentions: number }>;
+    Promise<DialogPage>;
   listMembers(dialogId: string, input?: PageInput & { role?: Role }): Promise<Page<Member>>;
   /** Adds or changes a member. `me` joins a public dialog, or changes one's `nick`. */
   putMember(dialogId: string, userId: string, input?: { role?: Role; nick?: string; reason?: string }): Promise<Member>;

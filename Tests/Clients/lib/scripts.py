@@ -134,6 +134,7 @@ SCRIPTS = [
     Script("acme", seconds=40, cores=0.3),
     Script("docs", seconds=75, cores=1),
     Script("architecture"),
+    Script("generated", seconds=5),
     Script("published"),
     Script("suite", once="it says what is repeated"),
     Script("federation_lab", seconds=25, cores=0.7),
