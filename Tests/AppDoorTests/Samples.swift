@@ -147,7 +147,8 @@ enum Samples {
         StorageBody(
           bytes: 1, bytesMax: 2, files: 3, filesMax: 4, dayBytes: 5, dayBytesMax: 6, fileBytesMax: 7, slots: 8)),
       try Sample("DialogSettings", settings),
-      try Sample("Call", call), try Sample("CallPage", PageBody(items: [call], nextCursor: "n")),
+      try Sample("Call", call), try Sample("CallParticipant", call.participants[0]),
+      try Sample("CallPage", PageBody(items: [call], nextCursor: "n")),
       try Sample("Draft", draft), try Sample("ScheduledMessage", scheduled),
       try Sample("ScheduledMessagePage", PageBody(items: [scheduled], nextCursor: "n")),
       try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
