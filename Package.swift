@@ -31,24 +31,54 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 
+/// A product of a package that only other packages use and whose version is pinned below. SwiftPM warns about a package that no target
+/// uses. It accepts a use on another platform, for which nothing is compiled here (docs/decisions/0049-pinned-packages.md).
+func pinned(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(platforms: [.windows]))
+}
+let transitive: [Target.Dependency] = [
+  pinned("AsyncHTTPClient", "async-http-client"), pinned("Algorithms", "swift-algorithms"),
+  pinned("AsyncAlgorithms", "swift-async-algorithms"), pinned("Atomics", "swift-atomics"),
+  pinned("DequeModule", "swift-collections"), pinned("Configuration", "swift-configuration"),
+  pinned("StructuredFieldValues", "swift-http-structured-headers"), pinned("Metrics", "swift-metrics"),
+  pinned("NIOHTTP2", "swift-nio-http2"), pinned("NIOTransportServices", "swift-nio-transport-services"),
+  pinned("RealModule", "swift-numerics"), pinned("ServiceContextModule", "swift-service-context"),
+  pinned("SystemPackage", "swift-system"),
+]
+
 let package = Package(
   name: "parley",
   products: [.executable(name: "parley", targets: ["parley"])],
+  // `packaging/packages upgrade` changes the versions, here and in packaging/packages.json.
   dependencies: [
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
+    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
+    .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
+    // Only other packages use these.
+    .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+    .package(url: "https://github.com/apple/swift-algorithms", exact: "1.2.1"),
+    .package(url: "https://github.com/apple/swift-async-algorithms", exact: "1.1.4"),
+    .package(url: "https://github.com/apple/swift-atomics", exact: "1.3.0"),
+    .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0", traits: []),
+    .package(url: "https://github.com/apple/swift-http-structured-headers", exact: "1.7.0"),
+    .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
+    .package(url: "https://github.com/apple/swift-nio-transport-services", exact: "1.28.0"),
+    .package(url: "https://github.com/apple/swift-numerics", exact: "1.1.1"),
+    .package(url: "https://github.com/apple/swift-service-context", exact: "1.5.1"),
+    .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
   ],
   targets: [
     // Leaves
@@ -225,7 +255,7 @@ let package = Package(
         "ImportSources", "Peers", "XMPP", "XMLStream",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], swiftSettings: settings),
+      ] + transitive, swiftSettings: settings),
 
     // Tests
     .target(
