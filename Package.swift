@@ -17,6 +17,10 @@ var settings: [SwiftSetting] = [
 ]
 if strict { settings.append(.unsafeFlags(["-warnings-as-errors"])) }
 
+/// The commit that `parley --version` names. `make release` and the container's build set it. A debug build has none, or it would be
+/// another program after each commit. It is a flag of one file in C, which only `parley` uses: no other target is compiled anew.
+let commit = Context.environment["PARLEY_COMMIT"] ?? ""
+
 let crypto: [Target.Dependency] = [
   .product(name: "Crypto", package: "swift-crypto"), .product(name: "CryptoExtras", package: "swift-crypto"),
 ]
@@ -99,6 +103,7 @@ let package = Package(
     .target(name: "CChildProcess"),
     // `clients/`, as bytes in the program
     .target(name: "CWebFiles"),
+    .target(name: "CCommit", cSettings: commit.isEmpty ? [] : [.define("PARLEY_COMMIT", to: commit)]),
     .target(
       name: "Addresses", dependencies: ["Basics"], exclude: ["generate-tables.py"], swiftSettings: settings),
     .target(name: "DNS", dependencies: ["Basics", nioCore, nioPosix], swiftSettings: settings),
@@ -252,7 +257,7 @@ let package = Package(
       name: "parley",
       dependencies: [
         "ParleyServer", "ServerCertificates", "ServerConfiguration", "Administration", "Dialogs", "Addresses", "Basics",
-        "ImportSources", "Peers", "XMPP", "XMLStream",
+        "ImportSources", "Peers", "XMPP", "XMLStream", "CCommit",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ] + transitive, swiftSettings: settings),

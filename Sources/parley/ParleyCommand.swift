@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
 import Basics
+import CCommit
 import Dialogs
 import Glibc
 import ParleyServer
@@ -24,7 +25,7 @@ struct ParleyCommand: AsyncParsableCommand {
 
       Exit status: 0 done, 1 failed, 2 wrong usage or configuration.
       """,
-    version: "\(Version.name) \(Version.number)",
+    version: versionText,
     subcommands: [
       Serve.self, Initialize.self, User.self, Session.self, Roster.self, ContactGroupCommands.self, Dialog.self,
       AnnounceText.self, Motd.self, Invite.self, Report.self, KeyCommands.self, Audit.self, Webhook.self,
@@ -32,6 +33,12 @@ struct ParleyCommand: AsyncParsableCommand {
       Restore.self, ImportCommands.self, ExportCommands.self, Check.self, Health.self, Stats.self, Top.self,
       Sending.self, LogCommands.self, Reload.self,
     ])
+
+  /// The name and the number of the program, and the commit of which it was built if it is a release build.
+  private static var versionText: String {
+    let commit = String(cString: parley_commit())
+    return "\(Version.name) \(Version.number) (\(commit.isEmpty ? "development" : "commit \(commit)"))"
+  }
 
   @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions
 
