@@ -22,6 +22,7 @@ TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd 
 # Fonts in which the screenshots look as on people's own machines.
 SCREENSHOT_PACKAGES := chromium-headless-shell libvips-tools fonts-inter fonts-noto-color-emoji fonts-noto-core
 PACKAGE_PACKAGES := dpkg-dev binutils python3 lintian
+DIST_PACKAGES := $(PACKAGE_PACKAGES) mmdebstrap debian-archive-keyring git
 CONTAINER_PACKAGES := buildah debootstrap openssl curl git python3
 
 # Python packages of the tests are private to this checkout. slixmpp-omemo and slidge are AGPL: nothing that is built here
@@ -107,10 +108,15 @@ run: packages ## install what is missing, build a release, start the server
 build: packages ## debug build
 	@swift build
 
+# Two builds of one commit are to be the same file (`make reproducible`). The compilers put the folder's path into the program where they are not
+# told another one; the linker's build id and the section .swift_modhash are hashes of what `strip` removes, among which such paths may be.
+REPRODUCIBLE := -Xswiftc -file-prefix-map -Xswiftc "$(CURDIR)=." -Xcc "-ffile-prefix-map=$(CURDIR)=." -Xlinker --build-id=none
+
 .PHONY: release
 release: packages ## .build-static/parley, a stripped binary without Swift libraries beside it
-	@swift build -c release --product parley --static-swift-stdlib --scratch-path .build-static
-	strip -o .build-static/parley .build-static/release/parley
+	@export PARLEY_COMMIT=$$(packaging/commit)
+	swift build -c release --product parley --static-swift-stdlib --scratch-path .build-static $(REPRODUCIBLE)
+	strip -R .swift_modhash -o .build-static/parley .build-static/release/parley
 	ls -lh .build-static/parley
 
 # Warnings are errors here. PARLEY_ variables are for one command each: a server
@@ -253,6 +259,22 @@ deb: release ## .build-deb/parley_*.deb, a Debian package of the release build, 
 	packaging/deb --binary $(BINARY) --output $(DEB_FOLDER) $(DEB_OPTIONS)
 	lintian --fail-on error,warning --info $(LINTIAN_OPTIONS) $(DEB_FOLDER)/parley_*.deb
 
+.PHONY: dist
+dist: packages ## .build-dist: what a release consists of: sources, binary, Debian package, image, lists of their contents, hashes (Debian 12)
+	@$(call install,$(DIST_PACKAGES))
+	packaging/dist
+
+# In folders of which one has a longer path. The commit is built, without changes that are not committed.
+.PHONY: reproducible
+reproducible: packages ## `make dist` in two clones of the commit, and whether both have made the same bytes
+	@rm -rf .build-reproducible
+	for clone in one another/place; do
+	    git clone -q . ".build-reproducible/$$clone"
+	    make --no-print-directory -C ".build-reproducible/$$clone" dist
+	done
+	diff -u .build-reproducible/one/.build-dist/SHA256SUMS .build-reproducible/another/place/.build-dist/SHA256SUMS
+	echo "both have made the same bytes: .build-reproducible/one/.build-dist"
+
 .PHONY: container
 container: ## build the container image as docker/Dockerfile says, and try it, without a container engine (root)
 	@$(call install,$(CONTAINER_PACKAGES))
@@ -270,6 +292,7 @@ format: ## format the Swift sources
 .PHONY: lint
 lint: ## style of all sources
 	@swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	packaging/packages check
 	python3 -m compileall -q Tests/Benchmarks/bench
 	if command -v gofmt >/dev/null; then test -z "$$(gofmt -l Tests/Benchmarks/xload)"; fi
 	if command -v shellcheck >/dev/null; then

@@ -130,6 +130,7 @@ SCRIPTS = [
     Script("tracing"),
     Script("installation", seconds=60, cores=0.8),
     Script("container"),
+    Script("dist"),
     Script("deployments", seconds=30, cores=0.5),
     Script("acme", seconds=40, cores=0.3),
     Script("docs", seconds=75, cores=1),
