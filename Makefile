@@ -214,7 +214,7 @@ ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS ?= $(PREFIX)/share/fish/vendor_completions.d
 SYSTEMD_UNITS ?= $(PREFIX)/lib/systemd/system
 # Below share/doc they have the places that they have here, so that their links hold. What one of them links to is among them.
-DOCUMENTS := README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs conf docker/kubernetes.yaml Tests/*/README.md \
+DOCUMENTS := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs conf docker/kubernetes.yaml Tests/*/README.md \
   clients/*/README.md clients/js/*.d.ts clients/js/examples clients/swift/Sources
 
 .PHONY: install
