@@ -36,7 +36,7 @@ let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distrib
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 
 /// A product of a package that only other packages use and whose version is pinned below. SwiftPM warns about a package that no target
-/// uses. It accepts a use on another platform, for which nothing is compiled here (docs/decisions/0049-pinned-packages.md).
+/// uses. It accepts a use on another platform, for which nothing is compiled here (docs/decisions/0050-pinned-packages.md).
 func pinned(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(platforms: [.windows]))
 }
@@ -351,8 +351,8 @@ let package = Package(
     .testTarget(
       name: "XMPPDoorTests",
       dependencies: [
-        "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "Accounts", "Basics", "XMPP", "XMLStream", "Dialogs",
-        "Addresses", "HTTPPort", "Peers", "ServerMetrics",
+        "XMPPDoor", "XMPPFixtures", "DialogsFixtures", "StoreConformance", "Accounts", "Basics", "XMPP", "XMLStream",
+        "Dialogs", "Addresses", "HTTPPort", "Peers", "ServerMetrics",
         logging, nioCore, nioPosix, nioSSL, .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),
@@ -366,8 +366,8 @@ let package = Package(
     .testTarget(
       name: "AppDoorTests",
       dependencies: [
-        "AppDoor", "DialogsFixtures", "HTTPPort", "Basics", "JSON", "Dialogs", "Accounts", "SQLiteStore", "Addresses",
-        yams, nioCore, nioHTTP1, nioSSL, nioWebSocket, logging,
+        "AppDoor", "DialogsFixtures", "StoreConformance", "HTTPPort", "Basics", "JSON", "Dialogs", "Accounts",
+        "SQLiteStore", "Addresses", yams, nioCore, nioHTTP1, nioSSL, nioWebSocket, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOEmbedded", package: "swift-nio"),

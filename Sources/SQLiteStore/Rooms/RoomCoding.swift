@@ -2,76 +2,8 @@ import Addresses
 import Basics
 import Dialogs
 
-/// Rooms' settings, changes and invitations, as bytes.
+/// Rooms' changes and invitations, as bytes.
 extension FactCoding {
-  // MARK: Settings
-
-  /// Encodes settings, with a version of their own: they stand in a room's row, and in the entry of their change.
-  static func encode(settings: RoomSettings) -> [UInt8] {
-    var out = ByteWriter()
-    out.write(version)
-    out.write(settings.name) { $0.write($1) }
-    out.write(settings.about) { $0.write($1) }
-    out.write(settings.metadata) { $0.write($1) }
-    out.write(settings.avatarHash) { $0.write($1) }
-    out.write(settings.isMembersOnly)
-    out.write(settings.isListed)
-    out.write(settings.isModerated)
-    out.write(settings.showsAddresses)
-    out.write(settings.password) { $0.write($1) }
-    out.write(settings.occupantsMax) { $0.write(Int64($1)) }
-    out.write(Int64(settings.whispers.rawValue))
-    out.write(settings.membersInvite)
-    out.write(settings.participantsSetTopic)
-    out.write(Int64(settings.history.rawValue))
-    out.write(Int64(settings.slowModeSeconds))
-    out.write(settings.language) { $0.write($1) }
-    out.write(settings.membersPin)
-    out.write(Int64(settings.lifetime.rawValue))
-    out.write(settings.historyMax) { $0.write(Int64($1)) }
-    out.write(settings.acceptsRemote)
-    out.write(settings.retentionDays) { $0.write(Int64($1)) }
-    return out.bytes
-  }
-
-  static func decode(settings bytes: [UInt8]) throws(StoreFailure) -> RoomSettings {
-    var from = ByteReader(bytes)
-    guard try from.int() == version else { throw damaged }
-    var settings = RoomSettings()
-    settings.name = try from.optional(text)
-    settings.about = try from.optional(text)
-    settings.metadata = try from.optional(text)
-    settings.avatarHash = try from.optional(text)
-    settings.isMembersOnly = try from.flag()
-    settings.isListed = try from.flag()
-    settings.isModerated = try from.flag()
-    settings.showsAddresses = try from.flag()
-    settings.password = try from.optional(text)
-    settings.occupantsMax = try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
-    guard let whispers = RoomSettings.Whispers(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
-    settings.whispers = whispers
-    settings.membersInvite = try from.flag()
-    settings.participantsSetTopic = try from.flag()
-    guard let history = RoomSettings.HistoryVisibility(rawValue: UInt8(clamping: try from.int())) else {
-      throw damaged
-    }
-    settings.history = history
-    settings.slowModeSeconds = Int(clamping: try from.int())
-    settings.language = try from.optional(text)
-    // The first ones end here.
-    settings.membersPin = from.isAtEnd ? false : try from.flag()
-    if !from.isAtEnd {
-      guard let lifetime = RoomSettings.Lifetime(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
-      settings.lifetime = lifetime
-      settings.historyMax = try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
-    }
-    if !from.isAtEnd { settings.acceptsRemote = try from.flag() }
-    if !from.isAtEnd {
-      settings.retentionDays = try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
-    }
-    return settings
-  }
-
   // MARK: Changes
 
   /// The stored values: never renumber.
