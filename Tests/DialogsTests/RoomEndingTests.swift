@@ -191,7 +191,7 @@ import Testing
         .address(address),
         .change {
           $0 = .instant
-          $0.setPersistent(true)
+          $0.isPersistent = true
         }), by: session)
     #expect(made.room?.settings.isPersistent == true)
   }
@@ -209,7 +209,7 @@ import Testing
     let draft = MemberDraft(address: juliet.address, affiliation: .member, keepsRoom: true)
     try await stage.act(.members(.dialog(room.dialog), [draft]), by: romeo)
     #expect(session.effects().contains(.notice(.settings(codes: [104]))))
-    let temporary = SettingsDraft.change { $0.setPersistent(false) }
+    let temporary = SettingsDraft.change { $0.isPersistent = false }
     #expect(
       try await problem { try await stage.act(.configure(.address(address), temporary), by: session) } == .roomKept)
     try await stage.act(.exit(.address(address), nil), by: session)
@@ -221,10 +221,10 @@ import Testing
     let romeo = try await stage.user("romeo")
     let session = RecordingSession(romeo)
     let room = try await instant(stage, by: session)
-    try await stage.act(.configure(.address(address), .change { $0.setPersistent(true) }), by: session)
+    try await stage.act(.configure(.address(address), .change { $0.isPersistent = true }), by: session)
     try await stage.act(.exit(.address(address), nil), by: session)
     #expect(try await self.room(stage)?.id == room.dialog)
-    try await stage.act(.configure(.address(address), .change { $0.setPersistent(false) }), by: session)
+    try await stage.act(.configure(.address(address), .change { $0.isPersistent = false }), by: session)
     #expect(try await self.room(stage) == nil)
   }
 

@@ -42,8 +42,8 @@ extension StoreConformance {
         var (ended, persistent, temporary) = (rooms[0], rooms[1], rooms[3])
         ended.isDestroyed = true
         ended.isAddressFree = true
-        persistent.settings.setPersistent(true)
-        temporary.settings.setPersistent(false)
+        persistent.settings.isPersistent = true
+        temporary.settings.isPersistent = false
         for room in [ended, persistent, temporary] { try writer.update(room) }
       }
       try equal(try found(), [rooms[0], rooms[2], rooms[3]].map(\.id))

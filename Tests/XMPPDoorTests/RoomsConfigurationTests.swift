@@ -1,6 +1,7 @@
 import Addresses
 import Dialogs
 import NIOCore
+import StoreConformance
 import Testing
 import XMLStream
 import XMPP
@@ -211,6 +212,18 @@ struct RoomsConfigurationTests {
     other.metadata = room.metadata
     #expect(other == room)
     #expect(try ConfigurationForm.read(form, of: room, owners: owners, admins: admins).members.isEmpty)
+  }
+
+  /// A new setting has a line in the form, or a reason here why it has none.
+  @Test func theFormHasEverySetting() throws {
+    let owners = [try bare("crone1@shakespeare.lit")]
+    var form = ConfigurationForm.form(of: .noDefaults, owners: owners, admins: [], isFederated: true)
+    form.kind = .submit
+    let read = try settings(form, of: RoomSettings(), owners: owners)
+    let onlyOfApps: Set = ["metadata", "membersPin"]
+    // XMPP clients set it by the room's vCard (XEP-0486).
+    let avatar: Set = ["avatarHash"]
+    #expect(read.differences(from: .noDefaults) == onlyOfApps.union(avatar))
   }
 
   @Test func fieldsOfOtherServersAreRead() throws {

@@ -33,7 +33,7 @@ struct RoomsInfoTests {
     ] { #expect(info.features.contains(feature), "\(feature)") }
     #expect(!info.features.contains("muc_temporary"))
     var temporary = try cave()
-    temporary.settings.setPersistent(false)
+    temporary.settings.isPersistent = false
     let features = RoomInfo.capabilities(of: temporary, occupants: 3, isMember: false, owners: []).features
     #expect(features.contains("muc_temporary") && !features.contains("muc_persistent"))
     // XEP-0115 5.4: nothing is said twice.

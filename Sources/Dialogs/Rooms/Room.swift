@@ -71,11 +71,12 @@ public struct RoomSettings: Hashable, Sendable {
     /// The room ends when its last occupant leaves.
     case temporary = 2
   }
-  public var isPersistent: Bool { lifetime != .temporary }
 
-  /// Makes the room persistent or temporary, as its owners want. A room that is kept stays so if it is to be persistent.
-  public mutating func setPersistent(_ isPersistent: Bool) {
-    if isPersistent != self.isPersistent { lifetime = isPersistent ? .persistent : .temporary }
+  /// Whether the room stays when everybody has left, as its owners want. A room that is kept stays so if it is to be
+  /// persistent.
+  public var isPersistent: Bool {
+    get { lifetime != .temporary }
+    set { if newValue != isPersistent { lifetime = newValue ? .persistent : .temporary } }
   }
 
   /// Stored: never renumber.
