@@ -225,6 +225,10 @@ import enum Dialogs.ReservedWords
     #expect(strings(schemas?["Dialog"]?["properties"]?["type"]?["enum"]) == DialogBody.Kind.allCases.map(\.rawValue))
     #expect(
       strings(schemas?["HistoryVisibility"]?["enum"]) == DialogBody.HistoryVisibility.allCases.map(\.rawValue))
+    for name in ["Dialog", "UpdateDialogInput"] {
+      let documented = Set(keys(schemas?[name]?["properties"]))
+      #expect(documented.isSuperset(of: RoomSetting.all.map(\.name)), "\(name)")
+    }
     let kinds = SystemContent.Kind.allCases.map(\.rawValue)
     #expect(strings(schemas?["SystemContent"]?["properties"]?["kind"]?["enum"]) == kinds)
     for kind in kinds { #expect(guide.contains("`\(kind)`"), "\(kind)") }

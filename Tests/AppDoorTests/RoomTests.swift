@@ -1,6 +1,7 @@
 import Addresses
 import Basics
 import JSON
+import StoreConformance
 import Testing
 
 @testable import AppDoor
@@ -213,15 +214,55 @@ import Testing
     #expect { try Checks.history("none") } throws: { ($0 as? Problem)?.code == "history-visibility-unknown" }
   }
 
+  /// A new setting has a line in the table, or is named here.
+  @Test func appsHaveEverySetting() throws {
+    let members = RoomSetting.members(of: .noDefaults, isFederated: true)
+    let input = try InputDecoder.decode(UpdateDialogInput.self, from: members.value, parameters: ["dialogId": "d"])
+    var read = RoomSettings()
+    for wish in input.settings.wishes { try wish.change.get()(&read) }
+    let ownMembers: Set = ["name", "about", "metadata", "avatarHash"]
+    let type: Set = ["isMembersOnly", "isListed", "showsAddresses"]
+    let onlyOfXMPP: Set = [
+      "isModerated", "password", "occupantsMax", "whispers", "membersInvite", "participantsSetTopic", "language",
+      "lifetime", "historyMax",
+    ]
+    #expect(read.differences(from: .noDefaults) == ownMembers.union(type).union(onlyOfXMPP))
+  }
+
+  @Test func settingsHaveTheirMembersAndRefusals() throws {
+    func members(_ settings: RoomSettings, isFederated: Bool) -> String {
+      RoomSetting.members(of: settings, isFederated: isFederated).text
+    }
+    let some = #""historyVisibility":"sinceJoin","slowModeSeconds":30,"whoPins":"members""#
+    #expect(members(.noDefaults, isFederated: true).hasPrefix("{\(some),\"acceptsRemote\":false,\"retentionDays\":7"))
+    #expect(members(.noDefaults, isFederated: false).hasPrefix("{\(some),\"retentionDays\":7"))
+    #expect(!members(.group, isFederated: true).contains("retentionDays"))
+    let texts: [(String, String)] = [
+      (#"{"historyVisibility":"none"}"#, #"historyVisibility is "all" or "sinceJoin"."#),
+      (#"{"whoPins":"everybody"}"#, #"whoPins is "admins" or "members"."#),
+    ]
+    for (text, refusal) in texts {
+      let wishes = try InputDecoder.decode(RoomSettingsInput.self, from: JSONValue(parsing: text)).wishes
+      #expect(throws: Problem.self) { _ = try wishes.first?.change.get() }
+      if case .failure(let problem) = wishes.first?.change { #expect(problem.text == refusal) }
+    }
+    // The type is checked before the dialog is looked for.
+    #expect(throws: InputError(path: "slowModeSeconds", text: "must be an integer, not a string")) {
+      try InputDecoder.decode(RoomSettingsInput.self, from: JSONValue(parsing: #"{"slowModeSeconds":"3"}"#))
+    }
+    let unchanged = #"{"slowModeSeconds":null,"whoPins":null,"acceptsRemote":null}"#
+    #expect(try InputDecoder.decode(RoomSettingsInput.self, from: JSONValue(parsing: unchanged)).wishes.isEmpty)
+  }
+
   @Test func changesOfADialogAreAbsentNullOrThere() throws {
     let input = try InputDecoder.decode(
       UpdateDialogInput.self,
       from: JSONValue(parsing: #"{"name":"N","topic":null,"slowModeSeconds":3,"retentionDays":null}"#),
       parameters: ["dialogId": "d"])
+    #expect(input.settings.wishes.map(\.name) == ["slowModeSeconds", "retentionDays"])
+    #expect(input.settings.wishes.map(\.value) == [.number("3"), .null])
     #expect(
-      input
-        == UpdateDialogInput(
-          dialogId: "d", name: .set("N"), topic: .clear, slowModeSeconds: 3, retentionDays: .clear))
+      input == UpdateDialogInput(dialogId: "d", name: .set("N"), topic: .clear, settings: input.settings))
     let deletion = try InputDecoder.decode(
       DeleteDialogInput.self, from: .object([]), parameters: ["dialogId": "d", "for": "everyone"])
     #expect(deletion == DeleteDialogInput(dialogId: "d", whom: "everyone"))

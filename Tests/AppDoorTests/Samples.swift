@@ -1,6 +1,7 @@
 import Basics
 import HTTPPort
 import JSON
+import StoreConformance
 import Testing
 
 @testable import AppDoor
@@ -104,8 +105,8 @@ enum Samples {
     var group = DialogBody(
       id: "d", type: "group", jid: "g@conference.localhost", memberCount: 3, name: "G", about: "A", topic: "T",
       avatarHash: String(repeating: "b", count: 40), metadata: RawObject(trusted: #"{"k":1}"#),
-      historyVisibility: "sinceJoin", slowModeSeconds: 5, whoPins: "members", acceptsRemote: true, retentionDays: 30,
-      temporary: true, externalId: "e", createdAt: time)
+      settings: RoomSetting.members(of: .noDefaults, isFederated: true), temporary: true, externalId: "e",
+      createdAt: time)
     group.ownerId = "juliet"
     group.updatedAt = time
     group.lastMessage = message

@@ -151,13 +151,6 @@ enum Checks {
     return RoomSettings.HistoryVisibility(visibility)
   }
 
-  static func whoPins(_ text: String) throws(Problem) -> DialogBody.WhoPins {
-    guard let who = DialogBody.WhoPins(rawValue: text) else {
-      throw Problem(.malformed, "who-pins-unknown", "whoPins is \"admins\" or \"members\".", field: "whoPins")
-    }
-    return who
-  }
-
   /// Returns an app's content in the core's form.
   static func content(_ body: ContentBody, metadata: RawObject?) throws(Problem) -> Content {
     guard let type = ContentBody.Kind(rawValue: body.type) else {

@@ -11,11 +11,8 @@ extension Rendering {
       id: id(room.id), type: settings.wireType.rawValue, jid: room.address.description, memberCount: room.memberCount,
       name: settings.name, about: settings.about, topic: room.topic.flatMap { $0.text.isEmpty ? nil : $0.text },
       avatarHash: settings.avatarHash, metadata: settings.metadata.map { RawObject(trusted: $0) } ?? .empty,
-      historyVisibility: settings.history.wire.rawValue, slowModeSeconds: settings.slowModeSeconds,
-      whoPins: (settings.membersPin ? DialogBody.WhoPins.members : .admins).rawValue,
-      acceptsRemote: parley.hub.federation == nil ? nil : settings.acceptsRemote,
-      retentionDays: settings.retentionDays, temporary: settings.isPersistent ? nil : true, externalId: room.externalID,
-      createdAt: room.createdAt)
+      settings: RoomSetting.members(of: settings, isFederated: parley.hub.federation != nil),
+      temporary: settings.isPersistent ? nil : true, externalId: room.externalID, createdAt: room.createdAt)
   }
 
   /// Returns the part of a room that a viewer may see; `nil` if that is nothing. Blocks: for `Parley.read`.

@@ -26,41 +26,24 @@ enum UpdateDialog: ServedOperation {
 
   private static func intents(_ input: UpdateDialogInput, _ room: RoomName) throws(Problem) -> [RoomIntent] {
     var intents: [RoomIntent] = []
-    let kind = try input.type.map { (text) throws(Problem) in try Self.kind(text) }
-    let history = try input.historyVisibility.map { (text) throws(Problem) in try Checks.history(text) }
-    let name = try Self.text(input.name, "name")
-    let about = try Self.text(input.about, "about")
-    let metadata: String??
+    var changes: [RoomSetting.Change] = []
+    if let kind = try input.type.map({ (text) throws(Problem) in try Self.kind(text) }) {
+      changes.append { settings in if kind != settings.wireType { settings.become(kind) } }
+    }
+    for wish in input.settings.wishes { changes.append(try wish.change.get()) }
+    if let name = try Self.text(input.name, "name") { changes.append { settings in settings.name = name } }
+    if let about = try Self.text(input.about, "about") { changes.append { settings in settings.about = about } }
     switch input.metadata {
-    case .keep: metadata = nil
-    case .clear: metadata = .some(nil)
-    case .set(let object): metadata = object.text
+    case .keep: break
+    case .clear: changes.append { settings in settings.metadata = nil }
+    case .set(let object): changes.append { settings in settings.metadata = object.text }
     }
-    let slowMode = input.slowModeSeconds
-    let whoPins = try input.whoPins.map { (text) throws(Problem) in try Checks.whoPins(text) }
-    let acceptsRemote = input.acceptsRemote
-    let retentionDays: Int??
-    switch input.retentionDays {
-    case .keep: retentionDays = nil
-    case .clear: retentionDays = .some(nil)
-    case .set(let days): retentionDays = days
-    }
-    let isConfigured =
-      retentionDays != nil || slowMode != nil || whoPins != nil || acceptsRemote != nil || kind != nil || history != nil
-    if isConfigured || name != nil || about != nil || metadata != nil {
+    if !changes.isEmpty {
       intents.append(
         .configure(
           .dialog(room.dialog),
-          SettingsDraft { settings in
-            if let kind, kind != settings.wireType { settings.become(kind) }
-            if let name { settings.name = name }
-            if let about { settings.about = about }
-            if let metadata { settings.metadata = metadata }
-            if let history { settings.history = history }
-            if let slowMode { settings.slowModeSeconds = slowMode }
-            if let whoPins { settings.membersPin = whoPins == .members }
-            if let acceptsRemote { settings.acceptsRemote = acceptsRemote }
-            if let retentionDays { settings.retentionDays = retentionDays }
+          SettingsDraft { [changes] settings in
+            for change in changes { change(&settings) }
           }))
     }
     if let topic = try Self.text(input.topic, "topic") {

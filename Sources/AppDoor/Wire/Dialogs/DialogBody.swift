@@ -14,9 +14,6 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   /// The history from before their membership that new members may read.
   enum HistoryVisibility: String, Sendable, CaseIterable { case all, sinceJoin }
 
-  /// The users who may pin and unpin messages, besides its moderators.
-  enum WhoPins: String, Sendable, CaseIterable { case admins, members }
-
   /// The caller's state of a dialog; absent for non-members.
   struct Mine: Hashable, Sendable, JSONObjectWritable {
     /// A `MemberBody.Role`; absent in a private dialog.
@@ -66,16 +63,8 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
   /// The SHA-1 of the avatar's bytes in lower-case hex, which changes with the avatar.
   var avatarHash: String?
   var metadata: RawObject?
-  /// A `HistoryVisibility`.
-  var historyVisibility: String?
-  /// Seconds between two messages of one member; 0 disables slow mode.
-  var slowModeSeconds: Int?
-  /// A `WhoPins`.
-  var whoPins: String?
-  /// Whether users of other servers may be members; absent if this server communicates with no others.
-  var acceptsRemote: Bool?
-  /// The days after which messages go, by its owners' wish; absent: only as the server says.
-  var retentionDays: Int?
+  /// The settings of its owners, which are members here (`RoomSetting.all`).
+  var settings: RawObject?
   /// True if the dialog ends as soon as nobody is in it, as an XMPP user has made it so. Otherwise absent.
   var temporary: Bool?
   /// The id that the backend has given, for members, or else the one that the caller has given as the creator.
@@ -100,11 +89,7 @@ struct DialogBody: Hashable, Sendable, JSONObjectWritable {
     writer.member("topic", topic)
     writer.member("avatarHash", avatarHash)
     writer.member("metadata", metadata)
-    writer.member("historyVisibility", historyVisibility)
-    writer.member("slowModeSeconds", slowModeSeconds)
-    writer.member("whoPins", whoPins)
-    writer.member("acceptsRemote", acceptsRemote)
-    writer.member("retentionDays", retentionDays)
+    if let settings { writer.members(of: settings) }
     writer.member("temporary", temporary)
     writer.member("externalId", externalId)
     writer.member("createdAt", createdAt)

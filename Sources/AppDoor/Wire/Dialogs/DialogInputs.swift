@@ -63,13 +63,8 @@ struct UpdateDialogInput: Decodable, Hashable, Sendable {
   var about: Change<String> = .keep
   var topic: Change<String> = .keep
   var metadata: Change<RawObject> = .keep
-  /// A `DialogBody.HistoryVisibility`.
-  var historyVisibility: String?
-  var slowModeSeconds: Int?
-  /// A `DialogBody.WhoPins`.
-  var whoPins: String?
-  var acceptsRemote: Bool?
-  var retentionDays: Change<Int> = .keep
+  /// The settings of its owners, which are members here (`RoomSetting.all`).
+  var settings = RoomSettingsInput()
 }
 
 struct DeleteDialogInput: Decodable, Hashable, Sendable {
