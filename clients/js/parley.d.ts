@@ -180,6 +180,13 @@ export interface NewMessage {
 /** Bytes with a name; a `File` already has both. */
 export type FileInput = Blob | { data: Blob | Uint8Array; name?: string; mediaType?: string; width?: number; height?: number; durationMs?: number };
 
+/** What owners and admins change of a dialog: its type, its look, and all of its settings; `null` removes. */
+export type DialogChanges = { type?: "group" | "public" } & {
+  [Member in Exclude<keyof Dialog,
+    "id" | "type" | "jid" | "memberIds" | "memberCount" | "ownerId" | "avatarHash" | "temporary" | "externalId" | "createdAt" |
+    "updatedAt" | "user" | "lastMessage" | "me">]?: Dialog[Member] | null
+};
+
 /** The events of a client: names and what listeners are given. Events of the protocol have their own names (docs/app-protocol.md). */
 export interface Events {
   /** The connection's state changed. */
@@ -308,11 +315,7 @@ export class Parley {
     type: "group" | "public"; name?: string; about?: string; topic?: string; metadata?: JSONObject; memberIds?: string[];
     members?: { userId: string; role?: Exclude<Role, "banned"> }[]; historyVisibility?: "all" | "sinceJoin"; externalId?: string;
   }): Promise<Dialog>;
-  updateDialog(dialogId: string, changes: {
-    type?: "group" | "public"; name?: string | null; about?: string | null; topic?: string | null; metadata?: JSONObject | null;
-    historyVisibility?: "all" | "sinceJoin"; slowModeSeconds?: number; whoPins?: "admins" | "members"; acceptsRemote?: boolean;
-    retentionDays?: number | null;
-  }): Promise<Dialog>;
+  updateDialog(dialogId: string, changes: DialogChanges): Promise<Dialog>;
   /** `everyone`: ends it (owners). `me`: removes it from one's list until a new message arrives. */
   deleteDialog(dialogId: string, forWhom: "everyone" | "me", reason?: string): Promise<void>;
   /** Deletes all messages so far for oneself. */

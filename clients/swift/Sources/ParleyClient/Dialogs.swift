@@ -53,7 +53,7 @@ extension Parley {
     return took(try await ask("POST", "/dialogs", body: .object(body)))
   }
 
-  /// Changes `name`, `about`, `topic`, `metadata`, `historyVisibility`, `slowModeSeconds`, `whoPins` or `acceptsRemote`; `nil` removes.
+  /// Changes members of a dialog: `type`, `name`, `about`, `topic`, `metadata`, or a setting such as `slowModeSeconds`; `nil` removes.
   @discardableResult public func updateDialog(_ id: String, _ changes: JSONObject) async throws -> Dialog {
     took(try await ask("PATCH", path("dialogs", id), body: .object(changes)))
   }
