@@ -47,6 +47,35 @@ import Testing
       try await problem { try await stage.say("x", in: room, by: try await stage.user("tybalt")) } == .roomUnknown)
   }
 
+  /// The change counts at once, also for who is there; voice that a moderator gives does not count.
+  @Test func inAReadOnlyRoomOnlyAdminsAndOwnersSpeak() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let tybalt = try await stage.user("tybalt")
+    let room = try await stage.room(by: romeo, with: [(juliet, .member), (paris, .admin), (tybalt, .member)])
+    let all = try await stage.seats(room, romeo, juliet)
+    func setReadOnly(_ isReadOnly: Bool, by author: Party) async throws {
+      try await stage.act(.configure(.dialog(room.dialog), .change { $0.isReadOnly = isReadOnly }), by: author)
+    }
+    try await stage.say("before", in: room, by: all[1])
+    #expect(try await problem { try await setReadOnly(true, by: paris) } == .notOwner)
+    try await setReadOnly(true, by: romeo)
+    #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .noVoice)
+    #expect(try await problem { try await stage.say("x", in: room, by: juliet) } == .noVoice)
+    #expect(try await problem { try await stage.say("x", in: room, by: tybalt) } == .noVoice)
+    #expect(
+      try await problem { try await stage.act(.signal(.dialog(room.dialog), typing(juliet, room)), by: juliet) }
+        == .noVoice)
+    try await stage.role("juliet", .visitor, in: room, by: all[0])
+    try await stage.role("juliet", .participant, in: room, by: all[0])
+    #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .noVoice)
+    try await stage.say("from the owner", in: room, by: all[0])
+    try await stage.say("from an admin who is not there", in: room, by: paris)
+    try await setReadOnly(false, by: romeo)
+    try await stage.say("after", in: room, by: all[1])
+    try await stage.say("from afar", in: room, by: tybalt)
+  }
+
   @Test func aSilencedOccupantIsSilentInTheAppToo() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)

@@ -15,6 +15,7 @@ extension StoreConformance {
     settings.isMembersOnly = false
     settings.isListed = true
     settings.isModerated = true
+    settings.isReadOnly = true
     settings.showsAddresses = false
     settings.password = "rose"
     settings.occupantsMax = 1 << 40

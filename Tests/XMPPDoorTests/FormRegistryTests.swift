@@ -90,6 +90,7 @@ struct FormRegistryTests {
         "muc#roomconfig_slow_mode_duration": .textSingle,
         // Parley's own.
         "parley#history": .listSingle, "parley#acceptremote": .boolean, "parley#retention": .textSingle,
+        "parley#readonly": .boolean,
       ])
     let crone = try bare("crone1@shakespeare.lit")
     for settings in [RoomSettings.open, .group] {

@@ -276,8 +276,8 @@ export interface Block {
 export type DialogType = "private" | "group" | "public";
 
 /**
- * A private dialog has `memberIds` and `user`; a group or public one has `jid`, `memberCount` and the members below it
- * up to `externalId`.
+ * A private dialog has `memberIds` and `user`; a group or public one has `jid`, `memberCount`, the members below it up
+ * to `externalId`, and the settings at the end, which are those of `UpdateDialogInput`, too.
  */
 export interface Dialog {
   id: string;
@@ -296,14 +296,6 @@ export interface Dialog {
   avatarHash?: string;
   /** For the app's own use. */
   metadata?: JSONObject;
-  historyVisibility?: HistoryVisibility;
-  /** Minimum time between two messages of one member; 0: none. */
-  slowModeSeconds?: number;
-  whoPins?: WhoPins;
-  /** Whether users of other servers may be members; absent where the server communicates with no others. */
-  acceptsRemote?: boolean;
-  /** The days after which messages here go, by its owners' wish; absent: as long as the server keeps them. */
-  retentionDays?: number;
   /** The dialog is deleted when its last occupant leaves, as an XMPP user has configured it. */
   temporary?: true;
   /**
@@ -341,6 +333,16 @@ export interface Dialog {
     retentionDays?: number;
     draft?: Draft;
   };
+  historyVisibility?: HistoryVisibility;
+  /** Minimum time between two messages of one member; 0: none. */
+  slowModeSeconds?: number;
+  whoPins?: WhoPins;
+  /** Whether users of other servers may be members; absent where the server communicates with no others. */
+  acceptsRemote?: boolean;
+  /** The days after which messages here go, by its owners' wish; absent: as long as the server keeps them. */
+  retentionDays?: number;
+  /** `admins`: a read-only dialog. Its members read, and only admins and owners write (403 `no-voice`). */
+  whoWrites?: WhoPins;
 }
 
 /**

@@ -98,6 +98,7 @@ function groupActions(app, screen) {
       toggle("language", t("group.public"), dialog.type === "public", (isOn) => parley.updateDialog(screen.dialogId, { type: isOn ? "public" : "group" })),
       select("clock", t("group.history"), dialog.historyVisibility ?? "all", [["all", t("group.historyAll")], ["sinceJoin", t("group.historySinceJoin")]], (value) => parley.updateDialog(screen.dialogId, { historyVisibility: value })),
       select("pin", t("group.whoPins"), dialog.whoPins ?? "admins", [["admins", t("group.admins")], ["members", t("group.members")]], (value) => parley.updateDialog(screen.dialogId, { whoPins: value })),
+      select("edit", t("group.whoWrites"), dialog.whoWrites ?? "members", [["admins", t("group.admins")], ["members", t("group.members")]], (value) => parley.updateDialog(screen.dialogId, { whoWrites: value })),
       select("clock", t("group.slowMode"), String(dialog.slowModeSeconds ?? 0), SLOW.map((seconds) => [String(seconds), seconds ? t("seconds", { count: seconds }) : t("off")]), (value) => parley.updateDialog(screen.dialogId, { slowModeSeconds: Number(value) })),
     ],
   ];

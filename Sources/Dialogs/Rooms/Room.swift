@@ -36,6 +36,8 @@ public struct RoomSettings: Hashable, Sendable {
   public var isListed = false
   /// Whether users without affiliation enter without voice.
   public var isModerated = false
+  /// Whether only moderators have a voice, as admins and owners are. A role below is shown, and does not count.
+  public var isReadOnly = false
   /// Whether everyone sees the occupants' addresses (non-anonymous); otherwise only moderators.
   public var showsAddresses = true
   /// The password required to enter; compared in constant time.

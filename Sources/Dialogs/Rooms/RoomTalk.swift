@@ -21,19 +21,20 @@ extension Judge {
     _ post: Post, in state: RoomCache.State
   ) throws -> Speaker {
     let occupants = rooms.occupants(of: state.room.id)
+    func role(_ role: Role) -> Role { state.room.settings.isReadOnly && role == .participant ? .visitor : role }
     // An author who is present with another session acts as that occupant.
     if let occupant = session(of: post).flatMap({ occupants?.occupant(of: $0) })
       ?? occupants?.occupant(of: post.author.id)
     {
       // Whoever was listed while they are there says nothing more, and may leave.
       try checkListed(post.author, occupant.affiliation)
-      return Speaker(nick: occupant.nick, role: occupant.role, affiliation: occupant.affiliation, member: nil)
+      return Speaker(nick: occupant.nick, role: role(occupant.role), affiliation: occupant.affiliation, member: nil)
     }
     guard let member = try member(post.author.id, in: state), member.affiliation.isMember else {
       throw Problem.notOccupant
     }
     return Speaker(
-      nick: member.nick, role: member.affiliation.role(isModerated: false), affiliation: member.affiliation,
+      nick: member.nick, role: role(member.affiliation.role(isModerated: false)), affiliation: member.affiliation,
       member: member)
   }
 

@@ -30,6 +30,7 @@ extension FactCoding {
     try coder.code(&settings.historyMax)
     try coder.code(&settings.acceptsRemote)
     try coder.code(&settings.retentionDays)
+    try coder.code(&settings.isReadOnly)
   }
 
   static func encode(settings: RoomSettings) -> [UInt8] {

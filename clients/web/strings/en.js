@@ -193,6 +193,7 @@ export default {
   "group.unban": "Lift ban",
   "group.unnamed": "Group without a name",
   "group.whoPins": "Who pins messages",
+  "group.whoWrites": "Who writes messages",
   "guest.note": "You are a guest here. A profile, contacts, chat settings, scheduled messages, reports, passwords and exports are for accounts.",
   "history.begin": "This is the beginning.",
   "history.empty": "No messages yet. Say hello!",

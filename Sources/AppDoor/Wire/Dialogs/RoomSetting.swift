@@ -25,6 +25,7 @@ struct RoomSetting: Sendable {
     .word("whoPins", \.membersPin, [("admins", false), ("members", true)], unknown: "who-pins-unknown"),
     .flag("acceptsRemote", \.acceptsRemote, isOfFederation: true),
     .optionalNumber("retentionDays", \.retentionDays),
+    .word("whoWrites", \.isReadOnly, [("admins", true), ("members", false)], unknown: "who-writes-unknown"),
   ]
 
   /// A value that an input gives to a setting.

@@ -50,6 +50,8 @@ enum ConfigurationForm {
     .flag("muc#roomconfig_persistentroom", \.isPersistent, label: "The room stays when everybody has left"),
     .flag("muc#roomconfig_membersonly", \.isMembersOnly, label: "Only members may enter"),
     .flag("muc#roomconfig_moderatedroom", \.isModerated, label: "Only those with voice may write"),
+    // Parley's own: XEP-0045 has no field that takes the voice from members.
+    .flag("parley#readonly", \.isReadOnly, label: "Only admins may write"),
     password,
     whois,
     occupantsMax,

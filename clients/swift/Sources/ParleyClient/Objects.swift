@@ -331,8 +331,8 @@ public struct DialogType: Word {
   public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A private dialog has `memberIds` and `user`; a group or public one has `jid`, `memberCount` and the members below it
-/// up to `externalId`.
+/// A private dialog has `memberIds` and `user`; a group or public one has `jid`, `memberCount`, the members below it up
+/// to `externalId`, and the settings at the end, which are those of `UpdateDialogInput`, too.
 public struct Dialog: Codable, Hashable, Sendable, Identifiable {
   public struct Mine: Codable, Hashable, Sendable {
     /// Absent in a private dialog.
@@ -375,16 +375,6 @@ public struct Dialog: Codable, Hashable, Sendable, Identifiable {
   public var avatarHash: String?
   /// For the app's own use.
   public var metadata: JSONObject?
-  /// `all` or `sinceJoin`. Which earlier messages a new member may read.
-  public var historyVisibility: String?
-  /// Minimum time between two messages of one member; 0: none.
-  public var slowModeSeconds: Int?
-  /// `admins` or `members`. Who may pin and unpin messages, besides moderators.
-  public var whoPins: String?
-  /// Whether users of other servers may be members; absent where the server communicates with no others.
-  public var acceptsRemote: Bool?
-  /// The days after which messages here go, by its owners' wish; absent: as long as the server keeps them.
-  public var retentionDays: Int?
   /// The dialog is deleted when its last occupant leaves, as an XMPP user has configured it.
   public var temporary: Bool?
   /// For members the id that the app's backend has given; if there is none, for the creator the id that the creator has
@@ -397,6 +387,19 @@ public struct Dialog: Codable, Hashable, Sendable, Identifiable {
   public var lastMessage: Message?
   /// The caller's own data of the dialog; absent in events, and for non-members.
   public var me: Mine?
+  /// `all` or `sinceJoin`. Which earlier messages a new member may read.
+  public var historyVisibility: String?
+  /// Minimum time between two messages of one member; 0: none.
+  public var slowModeSeconds: Int?
+  /// `admins` or `members`. Who may pin and unpin messages, besides moderators.
+  public var whoPins: String?
+  /// Whether users of other servers may be members; absent where the server communicates with no others.
+  public var acceptsRemote: Bool?
+  /// The days after which messages here go, by its owners' wish; absent: as long as the server keeps them.
+  public var retentionDays: Int?
+  /// `admins` or `members`. `admins`: a read-only dialog. Its members read, and only admins and owners write (403
+  /// `no-voice`).
+  public var whoWrites: String?
 }
 
 /// The messages that cause a push while the caller is away; absent: all in private dialogs and in groups of up to 100
