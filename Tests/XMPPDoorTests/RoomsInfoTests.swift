@@ -98,6 +98,10 @@ struct RoomsInfoTests {
         #expect(features.contains(pair.1) == (bits & 1 << index == 0))
       }
     }
+    var room = try cave()
+    room.settings.isReadOnly = true
+    let features = RoomInfo.capabilities(of: room, occupants: 0, isMember: false, owners: []).features
+    #expect(features.contains("muc_moderated") && !features.contains("muc_unmoderated"))
   }
 
   @Test("XEP-0500, example 2; XEP-0486, example 10") func furtherFields() throws {

@@ -15,6 +15,13 @@ const EMOJI = [..."😀😄😅😂🙂😉😊😍😘😎🤔😐🙄😴😢�
 const FILES = 10;
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 
+/** Whether the user may write in a dialog, as far as the client knows: the server decides. */
+export function mayWrite(dialog) {
+  const me = dialog?.me;
+  if (!me || me.role === "watcher" || me.kicked) return false;
+  return dialog.whoWrites !== "admins" || ["owner", "admin"].includes(me.role);
+}
+
 /** Whether the first pointer is a finger. A machine that has a keyboard and no pointer at all has none that is fine. */
 const isTouched = () => matchMedia("(pointer: coarse)").matches;
 

@@ -4,7 +4,7 @@ import { hasCalls } from "./calls.js";
 import { fill, h, name, svg, whenReleased } from "./dom.js";
 import { moment, t } from "./i18n.js";
 import { icons } from "./icons.js";
-import { Composer } from "./composer.js";
+import { Composer, mayWrite } from "./composer.js";
 import { picturesOf } from "./files.js";
 import { History } from "./history.js";
 import { infoPanel } from "./info.js";
@@ -38,10 +38,8 @@ export class DialogScreen {
     return this.dialog?.type !== "private";
   }
 
-  /** Whether the user may write here, as far as the client knows: the server decides. */
   get mayWrite() {
-    const me = this.dialog?.me;
-    return me && me.role !== "watcher" && !me.kicked;
+    return mayWrite(this.dialog);
   }
 
   /** Whether calls can be made from here: to one other user. */

@@ -3,6 +3,7 @@
 import { fill, h, later, name, svg, whenReleased } from "./dom.js";
 import { isFuture, shortTime, t } from "./i18n.js";
 import { icons } from "./icons.js";
+import { mayWrite } from "./composer.js";
 import { nearby } from "./nearby.js";
 import { SEARCH_PAGES, firstFound, newChat, newGroup, personItem, publicDialogs, requests } from "./newchat.js";
 import { settingsScreen } from "./account/settings.js";
@@ -55,7 +56,7 @@ export function dialogPicker(app, pick) {
       if (input.value.trim() !== query) return;
       const others = new Set(dialogs.map((dialog) => people.otherOf(dialog)));
       const contacts = [...people.contacts.values()].filter(({ userId, state }) => state !== "pendingIn" && !others.has(userId) && folded(people.nameOf(userId)).includes(folded(query)));
-      fill(results, dialogs.filter(({ me }) => me?.role !== "watcher" && !me?.kicked).slice(0, 40).map((dialog) => h("button", { type: "button", class: "item", on: { click: () => pick(() => dialog) } },
+      fill(results, dialogs.filter((dialog) => mayWrite(dialog)).slice(0, 40).map((dialog) => h("button", { type: "button", class: "item", on: { click: () => pick(() => dialog) } },
         people.avatar({ dialog, size: 36 }), name(people.titleOf(dialog), "grow cut"))),
       contacts.slice(0, 20).map(({ userId }) => personItem(app, userId, { action: () => pick(() => parley.openPrivate(userId)) })));
     });

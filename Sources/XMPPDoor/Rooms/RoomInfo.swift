@@ -37,7 +37,7 @@ enum RoomInfo {
       settings.isListed ? "muc_public" : "muc_hidden",
       settings.isPersistent ? "muc_persistent" : "muc_temporary",
       settings.isMembersOnly ? "muc_membersonly" : "muc_open",
-      settings.isModerated ? "muc_moderated" : "muc_unmoderated",
+      settings.isModerated || settings.isReadOnly ? "muc_moderated" : "muc_unmoderated",
       settings.showsAddresses ? "muc_nonanonymous" : "muc_semianonymous",
     ]
   }
