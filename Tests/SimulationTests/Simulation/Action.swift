@@ -48,7 +48,7 @@ public enum Action: Hashable, Sendable {
   case enter(Int, room: Int)
   case exit(Int, room: Int)
   case kick(Int, Int, room: Int)
-  case configure(Int, room: Int, sinceJoin: Bool)
+  case configure(Int, room: Int, sinceJoin: Bool, isReadOnly: Bool)
   case destroy(Int, room: Int)
 
   // What happens around them

@@ -136,8 +136,12 @@ final class Core {
     case .exit(let user, let room): return (user, .room(.exit(at(room), nil)))
     case .kick(let actor, let user, let room):
       return (actor, .room(.roles(at(room), [RoleDraft(nick: "user\(user)", role: .none, reason: nil)])))
-    case .configure(let user, let room, let sinceJoin):
-      return (user, .room(.configure(at(room), SettingsDraft { $0.history = sinceJoin ? .sinceJoin : .all })))
+    case .configure(let user, let room, let sinceJoin, let isReadOnly):
+      let draft = SettingsDraft { settings in
+        settings.history = sinceJoin ? .sinceJoin : .all
+        settings.isReadOnly = isReadOnly
+      }
+      return (user, .room(.configure(at(room), draft)))
     case .destroy(let user, let room): return (user, .room(.destroy(at(room), reason: nil, alternate: nil)))
     case .come(let user, let door):
       guard let session else { return nil }

@@ -116,7 +116,8 @@ struct Generator {
         return .create(user, room: rooms - 1, isOpen: random.chance(1, in: 2), sinceJoin: random.chance(1, in: 2))
       }
       if random.chance(1, in: 4) { return .destroy(user, room: room) }
-      return .configure(user, room: room, sinceJoin: random.chance(1, in: 2))
+      return .configure(
+        user, room: room, sinceJoin: random.chance(1, in: 2), isReadOnly: random.chance(1, in: 4))
     case .change:
       let target = message()
       let actor = random.chance(1, in: 2) ? target.author : user

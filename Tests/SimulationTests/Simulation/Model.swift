@@ -55,6 +55,7 @@ struct Model {
   struct Room {
     let isOpen: Bool
     var sinceJoin: Bool
+    var isReadOnly = false
     var isDestroyed = false
     var people: [Int: Person] = [:]
     var seats: [Int: Set<Door>] = [:]
@@ -142,9 +143,9 @@ struct Model {
         return .refused
       }
       return room.affiliation(user) <= room.affiliation(actor) ? .accepted : .refused
-    case .configure(let user, let room, let sinceJoin):
+    case .configure(let user, let room, let sinceJoin, let isReadOnly):
       guard let room = known(room, to: user), room.affiliation(user) >= .admin else { return .refused }
-      if room.sinceJoin == sinceJoin { return .again(nil) }
+      if room.sinceJoin == sinceJoin, room.isReadOnly == isReadOnly { return .again(nil) }
       return room.affiliation(user) == .owner ? .accepted : .refused
     case .destroy(let user, let room):
       return known(room, to: user)?.affiliation(user) == .owner ? .accepted : .refused
@@ -167,8 +168,9 @@ struct Model {
       if known.number == text { return .again(known.position) }
       if door == .app { return .refused }
     }
-    if case .room(let number) = place, let room = rooms[number], !room.isThere(user) {
-      return room.people[user]?.isKicked == true ? .refused : .accepted
+    if case .room(let number) = place, let room = rooms[number] {
+      if room.isReadOnly, room.affiliation(user) < .admin { return .refused }
+      if !room.isThere(user) { return room.people[user]?.isKicked == true ? .refused : .accepted }
     }
     return .accepted
   }
@@ -386,8 +388,9 @@ struct Model {
       guard let person = rooms[room]?.people[user], person.affiliation.isMember, !person.isKicked else { return nil }
       rooms[room]?.people[user]?.isKicked = true
       return append(actor, .room(room), .notice, at: at)
-    case .configure(let user, let room, let sinceJoin):
+    case .configure(let user, let room, let sinceJoin, let isReadOnly):
       rooms[room]?.sinceJoin = sinceJoin
+      rooms[room]?.isReadOnly = isReadOnly
       return append(user, .room(room), .notice, at: at)
     case .destroy(let user, let room):
       let members = rooms[room]?.members ?? []
