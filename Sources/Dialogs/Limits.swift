@@ -781,6 +781,11 @@ public enum Limits {
 
   /// Threads that read the store: more than a store has connections would only wait there.
   public static let readersMax = 4
+  /// The time of one read, about that of the largest page, up to which the reads of one network may have all of these threads while
+  /// nobody else waits: who comes then waits for one of them. After a longer one the network leaves a thread to others for some time,
+  /// so that somebody who lets short reads go before long ones holds others up in less than one of a hundred reads.
+  static let lentReadMax: Duration = .milliseconds(10)
+  static let readLoanPause: Duration = .seconds(10)
 
   /// Users that one search in band returns.
   public static let searchResultsMax = 50

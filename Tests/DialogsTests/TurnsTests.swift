@@ -1,5 +1,6 @@
 import DialogsFixtures
 import Dispatch
+import Synchronization
 import Testing
 
 @testable import Dialogs
@@ -116,6 +117,26 @@ import Testing
     #expect(turns.next()?.job == "a4")
   }
 
+  /// Where its jobs are short, a network has all places while nobody else waits.
+  @Test func aNetworkOfShortJobsHasAllPlacesWhileNobodyElseWaits() {
+    var turns = Turns<String, String>(max: 2, perOwnerMax: 1)
+    for owner in ["a", "b", "c", "d", "e"] { turns.add("\(owner)1", of: owner, in: "network") }
+    #expect([turns.next()?.job, turns.next()?.job] == ["a1", nil])
+    turns.end("a", in: "network", mayHaveAll: true)
+    #expect([turns.next()?.job, turns.next()?.job, turns.next()?.job] == ["b1", "c1", nil])
+    // The next place is for whoever comes from elsewhere.
+    turns.add("g1", of: "g", in: "another")
+    turns.end("b", in: "network", mayHaveAll: true)
+    #expect([turns.next()?.job, turns.next()?.job] == ["g1", nil])
+    turns.end("g", in: "another", mayHaveAll: true)
+    #expect(turns.next()?.job == "d1")
+    // A long job has ended.
+    turns.end("c", in: "network")
+    #expect(turns.next()?.job == nil)
+    turns.end("d", in: "network")
+    #expect([turns.next()?.job, turns.next()?.job] == ["e1", nil])
+  }
+
   /// What is left of an owner whose first job is removed is in the network of the next one.
   @Test func aRemovedJobTakesItsNetworkAlong() {
     var turns = Turns<String, String>(max: 1, perOwnerMax: 1)
@@ -143,6 +164,39 @@ import Testing
       }
       gate.signal()
     }
+  }
+
+  /// Of two threads, a network has both after a job of at most twenty seconds, but for ten seconds after a longer one just one.
+  @Test(arguments: [([0], true), ([20], true), ([21], false), ([21, 9], false), ([21, 10], true)])
+  func aNetworkOfShortJobsHasAllThreads(behind times: [Int], hasAll: Bool) async {
+    final class Time: Sendable { let now = Mutex(Duration.zero) }
+    let time = Time()
+    let loan = ThreadLoan(jobMax: .seconds(20), pause: .seconds(10), clock: { time.now.withLock { $0 } })
+    let threads = SharedThreads<String>(label: "loans", count: 2, loan: loan)
+    let (start, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let (names, begun) = AsyncStream.makeStream(of: String.self)
+    for (number, seconds) in times.enumerated() {
+      threads.run(for: "\(number)", in: "network") {
+        if number == 0 { start.wait() }
+        time.now.withLock { $0 += .seconds(seconds) }
+      }
+    }
+    // The first one has the other network's thread begin while it runs: the second has it by then, or waits for the first.
+    threads.run(for: "first", in: "network") {
+      threads.run(for: "other", in: "another") {
+        begun.yield("other")
+        gate.signal()
+      }
+      gate.wait()
+    }
+    threads.run(for: "second", in: "network") { begun.yield("second") }
+    start.signal()
+    var order: [String] = []
+    for await name in names {
+      order.append(name)
+      if order.count == 2 { break }
+    }
+    #expect(order == (hasAll ? ["second", "other"] : ["other", "second"]))
   }
 
   /// A user whose reads all wait for something has one thread left to others, on any machine.

@@ -10,6 +10,9 @@
 /// place free as well. An owner is in the network that its first waiting job came from. A job that names no network is in one of its
 /// owner alone, so that owners without networks take turns as if there were none.
 ///
+/// The free place is for somebody who comes later and would wait until a job ends. Where jobs are known to be short, that is soon: then
+/// a network has all places while nobody else waits (`end`), and somebody who comes later gets the first place that is free.
+///
 /// After `add` one job may begin, and after `end` two: one of the same network, and one that the owner has waiting in another. The
 /// caller then calls `next` as often, so that no job waits that may begin. Where there are no networks, once is enough.
 package struct Turns<Owner: Hashable, Job> {
@@ -27,6 +30,8 @@ package struct Turns<Owner: Hashable, Job> {
     /// The owners of jobs that may begin as soon as the network's may.
     var order = NumberedQueue<Owner?>()
     var underWay = 0
+    /// Whether it may have all places.
+    var mayHaveAll = false
     /// The number of the network in the order of all; `nil` if it is not in it.
     var place: Int?
   }
@@ -43,7 +48,7 @@ package struct Turns<Owner: Hashable, Job> {
 
   /// - Parameters:
   ///   - max: The number of jobs under way.
-  ///   - perOwnerMax: The same of one owner. Those of one network are all but one, or as many as those of an owner.
+  ///   - perOwnerMax: The same of one owner. Those of one network are all but one, or as many as those of an owner, unless it may have all.
   package init(max: Int, perOwnerMax: Int) {
     self.max = max
     self.perOwnerMax = perOwnerMax
@@ -92,12 +97,15 @@ package struct Turns<Owner: Hashable, Job> {
 
   /// Notes that a job of the owner has ended.
   ///
-  /// - Parameter network: The one with which it was added or has begun.
-  package mutating func end(_ owner: Owner?, in network: Owner? = nil) {
+  /// - Parameters:
+  ///   - network: The one with which it was added or has begun.
+  ///   - mayHaveAll: Whether jobs of the network may have all places from now on, until the next one ends or none is left.
+  package mutating func end(_ owner: Owner?, in network: Owner? = nil, mayHaveAll: Bool = false) {
     let network = network ?? owner
     underWay -= 1
     lines[owner]?.underWay -= 1
     networks[network]?.underWay -= 1
+    networks[network]?.mayHaveAll = mayHaveAll
     if let line = lines[owner], line.underWay == 0, line.waiting.isEmpty { lines[owner] = nil }
     putInOrder(owner)
     putInOrder(network: network)
@@ -116,7 +124,7 @@ package struct Turns<Owner: Hashable, Job> {
 
   private mutating func putInOrder(network name: Owner?) {
     guard let network = networks[name], network.place == nil, !network.order.isEmpty,
-      network.underWay < (name == nil ? max : perNetworkMax)
+      network.underWay < (name == nil || network.mayHaveAll ? max : perNetworkMax)
     else { return }
     let number = nextNumber()
     networks[name]?.place = number

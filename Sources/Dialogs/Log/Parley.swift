@@ -66,7 +66,10 @@ public final class Parley: Sendable {
     let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax)
     self.inbox = inbox
     let threads = max(2, options.threads)
-    readers = SharedThreads(label: "parley.reader", count: min(threads, Limits.readersMax))
+    readers = SharedThreads(
+      label: "parley.reader", count: min(threads, Limits.readersMax),
+      loan: ThreadLoan(
+        jobMax: Limits.lentReadMax, pause: Limits.readLoanPause, clock: options.judgingClocks.wall))
     blobs = options.blobs.map { policy, files in
       Blobs(
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
