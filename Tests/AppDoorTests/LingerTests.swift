@@ -267,8 +267,9 @@ import Testing
     let caller = try await scene.logIn()
     let now = scene.clock.now
     let budget = scene.parley.sending.budget(of: scene.juliet, from: "192.0.2.1", now: now)
-    // What may come at once.
+    // What may come at once, and what may be missed.
     budget.owe(stanzas: Limits.sendingStanzasPerSecond * Limits.sendingStanzasBurstSeconds, now: now)
+    budget.oweMissed(stanzas: Limits.missedReadRate.burst, now: now)
     #expect(budget.charge(stanzas: 0, bytes: 0, now: now) == nil)
     _ = try await scene.connect(caller)
     #expect((budget.charge(stanzas: 0, bytes: 0, now: now) != nil) == (taken > .zero))

@@ -53,6 +53,27 @@ import Testing
     #expect(parley.sending.budget(of: juliet, from: nil, now: now).isFull(now: now))
   }
 
+  /// What a user's sessions have missed is read for nothing up to an allowance, which comes again in ten minutes.
+  @Test func readsOfWhatWasMissedAreChargedBeyondAnAllowance() async throws {
+    let times = Times()
+    let stage = try Stage(judging: times.clocks)
+    let (parley, romeo) = (stage.parley, try await stage.user("romeo"))
+    let budget = parley.sending.budget(of: romeo, from: nil, now: stage.clock.now)
+    let owner = parley.readOwner(romeo, from: nil, for: .missed)
+    let reads = Limits.missedReadRate.burst / 250
+    for _ in 1...2 {
+      // What may come at once.
+      budget.owe(stanzas: 1_000, now: stage.clock.now)
+      for _ in 1...reads { _ = try await times.read(250, for: owner, parley) }
+      #expect(budget.charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+      _ = try await times.read(250, for: owner, parley)
+      #expect(budget.charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(1_250))
+      #expect(!budget.isFull(now: stage.clock.now + .seconds(600)))
+      stage.clock.set(stage.clock.now.milliseconds + 625_000)
+      #expect(budget.isFull(now: stage.clock.now))
+    }
+  }
+
   /// Reads of the server, of strangers, and of what others have sent are charged to nobody, and look at no clock.
   @Test func otherReadsAreChargedToNobody() async throws {
     let times = Times()
@@ -86,10 +107,10 @@ import Testing
   @Test func aUserReadsInTheTurnsOfTheNetwork() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
-    for isAsked in [false, true] {
-      let owner = stage.parley.readOwner(romeo, from: "192.0.2.1", isAsked: isAsked)
+    for reason in [ReadReason.asked, .missed, .followed] {
+      let owner = stage.parley.readOwner(romeo, from: "192.0.2.1", for: reason)
       #expect(owner == .user(romeo.id) && owner.network == .network("192.0.2.1"))
-      #expect((owner.budget != nil) == isAsked)
+      #expect((owner.budget != nil) == (reason != .followed) && owner.isForMissed == (reason == .missed))
     }
     #expect(stage.parley.readOwner(romeo, from: nil).network == nil)
     var networks = ReadNetworks()

@@ -74,8 +74,9 @@ import Testing
     let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))
     let (door, loopContext, now) = (network.door, place.loopContext, network.stage.clock.now)
     let budget = network.stage.parley.sending.budget(of: juliet, from: nil, now: now)
-    // What may come at once.
+    // What may come at once, and what may be missed.
     budget.owe(stanzas: 1_000, now: now)
+    budget.oweMissed(stanzas: Limits.missedReadRate.burst, now: now)
     #expect(budget.charge(stanzas: 0, bytes: 0, now: now) == nil)
     let session = try await place.loop.submit {
       let session = XMPPSession(door: door, loopContext: loopContext.value, party: juliet, jid: jid)
@@ -92,7 +93,7 @@ import Testing
     try await network.end()
   }
 
-  /// A read for what a client asks for is charged if it takes long, and one of what others have sent is not.
+  /// A read for what a client asks for is charged if it takes long, and one of what others have sent, or of what it has missed, is not.
   @Test func longReadsForAClientAreCharged() async throws {
     let network = try ServerNetwork(judging: slowClocks())
     let place = try await network.place()
@@ -106,13 +107,13 @@ import Testing
       let session = XMPPSession(door: door, loopContext: loopContext.value, party: juliet, jid: jid)
       return NIOLoopBound(session, eventLoop: place.loop)
     }.get()
-    for isAsked in [false, true] {
+    for reason in [ReadReason.followed, .missed, .asked] {
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
         place.loop.execute {
-          session.value.fetch(isAsked: isAsked, { _ in true }) { (_: Result<Bool, Problem>) in continuation.resume() }
+          session.value.fetch(for: reason, { _ in true }) { (_: Result<Bool, Problem>) in continuation.resume() }
         }
       }
-      #expect((budget.charge(stanzas: 0, bytes: 0, now: now) != nil) == isAsked)
+      #expect((budget.charge(stanzas: 0, bytes: 0, now: now) != nil) == (reason == .asked))
     }
     try await place.loop.submit { session.value.end() }.get()
     try await network.end()

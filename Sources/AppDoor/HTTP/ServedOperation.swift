@@ -35,12 +35,15 @@ struct RequestContext: Sendable {
 
   /// Reads what may be long, such as messages or contacts, when the request has a place (`ReadPlaces`), and refuses if the user owes
   /// stanzas at its turn: requests that came together were all let in before the first one's read was charged.
+  ///
+  /// - Parameter owner: The owner of the read; `nil` for that of the request.
   func readMessages<Value: Sendable>(
-    as kind: ReadKind = .other, _ body: @escaping @Sendable (any StoreReader) throws -> Value
+    as kind: ReadKind = .other, for owner: ReadOwner? = nil,
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value
   ) async throws(Problem) -> Value {
     await readPlace?.take()
     let (budget, clock) = (caller.map { parley.budget(of: $0.user, from: address) }, parley.clock)
-    return try await parley.read(as: kind) { reader -> Value in
+    return try await parley.read(as: kind, for: owner) { reader -> Value in
       try budget?.checkStanzas(now: clock.now)
       return try body(reader)
     }

@@ -18,9 +18,9 @@ final class OpenSession {
   let caller: Accounts.Caller
   let rendering: Rendering
   /// The owner of the session's reads of single rows, for live events, which others cause, and for commands. Nobody is charged.
-  private(set) lazy var readOwner = rendering.parley.readOwner(caller.user, from: handle.peer, isAsked: false)
-  /// The owner of the reads of what the session has missed, for which the user is charged.
-  var catchingUp: ReadOwner { rendering.parley.readOwner(caller.user, from: handle.peer) }
+  private(set) lazy var readOwner = rendering.parley.readOwner(caller.user, from: handle.peer, for: .followed)
+  /// The owner of the reads of what the session has missed, for which the user is charged beyond an allowance.
+  var catchingUp: ReadOwner { rendering.parley.readOwner(caller.user, from: handle.peer, for: .missed) }
   var follower: FeedFollower
   /// The last durable cursor sent to the client.
   var cursor: String

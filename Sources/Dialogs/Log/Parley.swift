@@ -414,12 +414,14 @@ public final class Parley: Sendable {
   ///
   /// - Parameters:
   ///   - peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
-  ///   - isAsked: Whether the reads are for what the client asks for; those that follow from what others do are not charged.
-  public func readOwner(_ reader: Party, from peer: String?, isAsked: Bool = true) -> ReadOwner {
+  ///   - reason: The reason for the reads, which decides whether they are charged.
+  public func readOwner(_ reader: Party, from peer: String?, for reason: ReadReason = .asked) -> ReadOwner {
     let network =
       reader.realm.isRemote
       ? SendingAccount(of: reader, in: realmTable).shareName : options.readNetworks.name(of: peer)
-    return .user(reader.id, in: network, chargedTo: isAsked ? budget(of: reader, from: peer) : nil)
+    return .user(
+      reader.id, in: network, chargedTo: reason == .followed ? nil : budget(of: reader, from: peer),
+      isForMissed: reason == .missed)
   }
 
   /// Reads on one of the reading threads, in the owner's turn.
@@ -469,7 +471,11 @@ public final class Parley: Sendable {
       if let began, let budget = owner?.budget {
         let taken = options.judgingClocks.thread() - began
         let stanzas = JudgingTime.stanzas(taking: taken, each: Limits.readStanzaTime)
-        if stanzas > 0 { budget.owe(stanzas: stanzas, now: clock.now) }
+        if stanzas > 0, owner?.isForMissed == true {
+          budget.oweMissed(stanzas: stanzas, now: clock.now)
+        } else if stanzas > 0 {
+          budget.owe(stanzas: stanzas, now: clock.now)
+        }
       }
       span?.end()
       metrics.readSeconds.observe(since: asked, kind)

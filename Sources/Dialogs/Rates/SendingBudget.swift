@@ -223,6 +223,9 @@ final class DeliveryCharge: Sendable {
 /// The answers of a user's client to requests of others count no stanzas, as others could use up the budget otherwise;
 /// their bytes do.
 ///
+/// Reads of what a user's sessions have missed are charged beyond an allowance of their own (`oweMissed`): who was away for long,
+/// with several clients, sends at once all the same, and who connects again and again pays.
+///
 /// A domain elsewhere shares two more budgets with the other domains of its zone: one of those with acquaintances here, and one of
 /// all others. Each stanza of the domain is also charged to the one that applies, so that unknown domains do not slow known ones.
 ///
@@ -255,6 +258,8 @@ public final class SendingBudget: Sendable {
     var deliveries: TokenBucket
     var sessionStarts: TokenBucket
     var polls: TokenBucket
+    /// The stanzas that reads of what sessions have missed may still count as without being charged.
+    var missedReads: TokenBucket
     /// The end of the time for which the account waits for a room.
     var waitsUntil: Timestamp?
     /// The bound that was reached last.
@@ -280,7 +285,8 @@ public final class SendingBudget: Sendable {
       State(
         stanzas: TokenBucket(rates.stanzas, now: now), bytes: TokenBucket(rates.bytes, now: now),
         deliveries: TokenBucket(rates.deliveries, now: now),
-        sessionStarts: TokenBucket(Limits.sessionStartRate, now: now), polls: TokenBucket(Limits.pollRate, now: now)))
+        sessionStarts: TokenBucket(Limits.sessionStartRate, now: now), polls: TokenBucket(Limits.pollRate, now: now),
+        missedReads: TokenBucket(Limits.missedReadRate, now: now)))
   }
 
   /// Counts a session that begins or is resumed.
@@ -387,6 +393,19 @@ public final class SendingBudget: Sendable {
     if isUnlimited { return }
     zone?.owe(stanzas: count, now: now)
     state.withLock { $0.stanzas.owe(rates.stanzas, count: count, now: now) }
+  }
+
+  /// Charges a read of what a session of the account has missed, as far as it exceeds what such reads may take for nothing.
+  ///
+  /// - Parameter count: The stanzas that take as long as the read.
+  package func oweMissed(stanzas count: Int, now: Timestamp) {
+    if isUnlimited { return }
+    let charged: Int = state.withLock { state in
+      let free = min(count, state.missedReads.whole(Limits.missedReadRate, now: now))
+      state.missedReads.owe(Limits.missedReadRate, count: free, now: now)
+      return count - free
+    }
+    if charged > 0 { owe(stanzas: charged, now: now) }
   }
 
   /// Charges deliveries; a negative number gives back.
@@ -521,6 +540,7 @@ public final class SendingBudget: Sendable {
         && state.deliveries.isFull(rates.deliveries, now: now) && state.wait(now: now) == .zero
         && state.sessionStarts.isFull(Limits.sessionStartRate, now: now)
         && state.polls.isFull(Limits.pollRate, now: now)
+        && state.missedReads.isFull(Limits.missedReadRate, now: now)
     }
   }
 }

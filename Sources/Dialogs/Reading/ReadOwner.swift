@@ -1,5 +1,15 @@
 public import Basics
 
+/// The reason for which a user's rows are read, which decides who is charged for a long read (`Parley.readOwner`).
+public enum ReadReason: Sendable {
+  /// The client asks for what is read, so its user is charged.
+  case asked
+  /// A session of the user has missed what is read. The user is charged beyond an allowance (`Limits.missedReadRate`).
+  case missed
+  /// The read follows from what others do. Nobody is charged.
+  case followed
+}
+
 /// The owner of reads of the store, which take turns with those of other owners: a user, the network of somebody who has not logged in
 /// yet, or a domain elsewhere. The server's own reads have none. Two owners are equal if their reads take turns together, whoever is
 /// charged for them and whatever network each comes from.
@@ -15,11 +25,16 @@ public struct ReadOwner: Hashable, Sendable {
   private let networkName: String?
   /// The budget to which long reads are charged; `nil` for reads that are free.
   let budget: SendingBudget?
+  /// Whether they are charged as reads of what a session has missed.
+  let isForMissed: Bool
 
-  private init(_ name: Name, in networkName: String? = nil, chargedTo budget: SendingBudget? = nil) {
+  private init(
+    _ name: Name, in networkName: String? = nil, chargedTo budget: SendingBudget? = nil, isForMissed: Bool = false
+  ) {
     self.name = name
     self.networkName = networkName
     self.budget = budget
+    self.isForMissed = isForMissed
   }
 
   /// Creates the owner of a user's reads.
@@ -30,10 +45,11 @@ public struct ReadOwner: Hashable, Sendable {
   ///   - budget: The budget of whoever has asked for what is read (`Parley.readOwner`), also for what a session has missed, whose
   ///     pages take a millisecond or two; `nil` for other reads that follow from what others do, as others could use up the
   ///     budget otherwise.
+  ///   - isForMissed: Whether a session has missed what is read, for which the budget has an allowance.
   public static func user(
-    _ id: UserID, in network: String? = nil, chargedTo budget: SendingBudget? = nil
+    _ id: UserID, in network: String? = nil, chargedTo budget: SendingBudget? = nil, isForMissed: Bool = false
   ) -> ReadOwner {
-    ReadOwner(.user(id), in: network, chargedTo: budget)
+    ReadOwner(.user(id), in: network, chargedTo: budget, isForMissed: isForMissed)
   }
 
   /// Creates the owner of the reads of a network, by its address, or of a domain elsewhere.

@@ -373,7 +373,7 @@ struct PEP: Feature {
     if contacts.isEmpty { return }
     let (viewer, jid, services) = (session.party, session.jid, session.parley.pubsub)
     // A session that comes reads as much of a user's contacts as these have published.
-    session.fetch(isAsked: false) { reader -> (events: [NodeEvent], looked: Int) in
+    session.fetch(for: .followed) { reader -> (events: [NodeEvent], looked: Int) in
       var events: [NodeEvent] = []
       var bytes = 0
       var looked = 0

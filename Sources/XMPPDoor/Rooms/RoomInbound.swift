@@ -112,7 +112,7 @@ enum RoomInbound {
     guard !session.isClosing, let (room, visit, after) = session.rooms.read(address) else { return }
     let log = LogAccess.own(session.party, rooms: [room])
     session.fetch(
-      isAsked: session.paysForMissed, { try $0.page(of: log, after: after, limit: Limits.feedPageMax, all: true) }
+      for: session.missed, { try $0.page(of: log, after: after, limit: Limits.feedPageMax, all: true) }
     ) { result in
       // Otherwise the room would stay silent: live entries wait behind those that are read.
       guard case .success(let page) = result else { return session.unreadable() }

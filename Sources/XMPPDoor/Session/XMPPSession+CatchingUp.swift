@@ -36,7 +36,7 @@ extension XMPPSession {
     isReadingUnarchived = true
     let positions = untold.positions
     let query = offlineMessages(after: positions.lowerBound.previous, before: positions.upperBound.next)
-    fetch(isAsked: paysForMissed, { [party] in try $0.unarchived(of: .own(party), query) }) {
+    fetch(for: missed, { [party] in try $0.unarchived(of: .own(party), query) }) {
       [self] (result: Result<ArchivePage, Problem>) in
       isReadingUnarchived = false
       guard case .success(let page) = result else { return unreadable() }
@@ -100,7 +100,7 @@ extension XMPPSession {
     switch read {
     case .log(let after):
       fetch(
-        isAsked: paysForMissed,
+        for: missed,
         { [missedPlaces] in
           try $0.page(
             of: log, after: after, limit: Limits.feedPageMax, all: true, at: missedPlaces, ahead: Limits.feedAheadMax)
@@ -113,7 +113,7 @@ extension XMPPSession {
     case .replay(let after, let place):
       let query = offlineMessages(after: after)
       fetch(
-        isAsked: paysForMissed,
+        for: missed,
         { reader in
           let messages = try reader.replay(of: log, query)
           if !messages.complete { return OfflinePage(messages: messages, log: nil) }

@@ -90,10 +90,10 @@ final class XMPPSession {
   /// user's name has the user's turn, and the user is not charged.
   private lazy var asking: ReadOwner =
     impersonated?.behalf == nil ? parley.readOwner(party, from: handle.peer) : .user(party.id)
-  private lazy var following = parley.readOwner(party, from: handle.peer, isAsked: false)
-  /// Whether the reads of what the session has missed are charged to its user. The domain of a person elsewhere is not charged for
-  /// what others say in rooms.
-  var paysForMissed: Bool { !party.realm.isRemote }
+  private lazy var following = parley.readOwner(party, from: handle.peer, for: .followed)
+  /// The reason for the reads of what the session has missed. The domain of a person elsewhere is not charged for what others say in
+  /// rooms.
+  var missed: ReadReason { party.realm.isRemote ? .followed : .missed }
   /// The places of missed entries, as far as the last page has found them; `nil` while the session is suspended.
   var missedPlaces: FeedPlaces?
   /// The requests of others that the client was sent and has not answered.
@@ -435,13 +435,17 @@ final class XMPPSession {
 
   /// Reads from the store behind all posts so far.
   ///
-  /// - Parameter isAsked: Whether the client has asked for it, as it does for what it has missed by coming back, so that its
-  ///   user is charged if the read takes long.
+  /// - Parameter reason: The reason for the read, which decides whether its user is charged if it takes long.
   func fetch<Value: Sendable>(
-    as kind: ReadKind = .other, isAsked: Bool = true, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
-    then: @escaping (Result<Value, Problem>) -> Void
+    as kind: ReadKind = .other, for reason: ReadReason = .asked,
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value, then: @escaping (Result<Value, Problem>) -> Void
   ) {
-    let owner = isAsked ? asking : following
+    let owner =
+      switch reason {
+      case .asked: asking
+      case .missed: parley.readOwner(party, from: handle.peer, for: .missed)
+      case .followed: following
+      }
     lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: loopContext.loop)
       parley.fetch(as: kind, for: owner, on: loopContext.lane, body) { result in

@@ -73,7 +73,8 @@ enum Sync: ServedOperation {
     of user: Party, after: Position, cursor: String, limit: Int, _ call: RequestContext
   ) async throws(Problem) -> (body: SyncBody, isLast: Bool) {
     let rendering = call.rendering
-    let page = try await call.readMessages { reader -> (body: SyncBody, isLast: Bool) in
+    let owner = call.parley.readOwner(user, from: call.address, for: .missed)
+    let page = try await call.readMessages(for: owner) { reader -> (body: SyncBody, isLast: Bool) in
       let page = try FeedPage.read(user, after: after, limit: limit, reader)
       var events: [RawObject] = []
       var last = cursor
