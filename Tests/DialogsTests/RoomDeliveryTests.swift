@@ -516,6 +516,17 @@ import Testing
     #expect(budget(owner, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(800))
   }
 
+  /// Everybody is shown that the old nick has left, and that the new one is there.
+  @Test func aChangeOfNickIsChargedAsTwoPresences() async throws {
+    let stage = try Stage(sending: slow)
+    let (room, sessions) = try await largeRoom(of: 100, on: stage)
+    let one = sessions[1]
+    for number in 0..<5 { try await stage.enter(room, one, "nick\(number)", isJoin: false) }
+    #expect(budget(one, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
+    try await stage.enter(room, one, "nick5", isJoin: false)
+    #expect(budget(one, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(800))
+  }
+
   @Test func whatHappensToAHiddenOccupantIsChargedIfEverybodyIsTold() async throws {
     let stage = try Stage(sending: slow)
     let (room, sessions) = try await largeRoom(of: Limits.shownOccupantsMax + 2, on: stage)

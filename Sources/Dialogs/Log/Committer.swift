@@ -167,6 +167,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     var arePushRoomsChanged = false
     // The further entries of the next settled post, if it is a message with several files.
     var parts = 0
+    // Whether it shows everybody in a room another nick.
+    var isRename = false
     isSpread = false
     nodeAudience = (0, 0)
     for (index, item) in effects.enumerated() {
@@ -180,12 +182,13 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
           if result.toldNobody(of: post.intent, isSpread: isSpread) {
             charge.giveBack(now: clock.now)
           } else {
-            // A message with several files was charged as one.
+            // A message with several files was charged as one, and a change of nick, which is two presences, as one of these.
+            if isRename, case .room(.enter) = post.intent { parts += 1 }
             charge.add(parts, now: clock.now)
           }
         }
         let ofNodes = takeNodeDeliveries(of: post)
-        (parts, isSpread) = (0, false)
+        (parts, isRename, isSpread) = (0, false, false)
         if case .success = result, ofNodes > 0 { chargeNodeDeliveries(ofNodes, of: post) }
         if case .success(let receipt) = result, receipt.deliveries > 0 {
           registries.sending.budget(ofAuthor: post.author, from: post.peer, in: realms, now: clock.now)
@@ -247,6 +250,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
       case .room(let effect):
         lanes.effects = effects[index...]
+        if case .occupant(let presence, except: _) = effect, presence.newNick != nil { isRename = true }
         tell(effect, into: &lanes)
       case .node(let event, let contactSnapshot):
         if event.isForContacts { isSpread = true }
@@ -262,7 +266,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         // As at the end of a post, without an outcome.
         lanes.postEnded()
         let ofNodes = takeNodeDeliveries(of: post)
-        (parts, isSpread) = (0, false)
+        (parts, isRename, isSpread) = (0, false, false)
         if ofNodes > 0 { chargeNodeDeliveries(ofNodes, of: post) }
         inbox.putBack([post])
       case .pushing(let user, let asked, let rooms):

@@ -64,20 +64,30 @@ enum RoomOutbound {
     writer.raw(end)
   }
 
+  /// Returns whether XMPP sends occupants a message for an entry of their room. Others, such as the change of a member, are shown by
+  /// presences, or not at all.
+  static func isSaid(_ entry: Entry) -> Bool {
+    switch entry.fact {
+    case .message(let message): return message.reference?.isUnspoken != true
+    case .room(let change):
+      if case .topic = change.change { return true }
+      return false
+    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser,
+      .undelivered, .draft, .scheduledMessage, .call, .notification:
+      return false
+    }
+  }
+
   /// Returns the encoded message; `nil` if XMPP sends no message for the entry.
   private static func tail(of entry: Entry, _ parley: Parley) -> Tail? {
-    guard let room = entry.room else { return nil }
+    guard let room = entry.room, isSaid(entry) else { return nil }
     switch entry.fact {
     case .message(let message):
-      if message.reference?.isUnspoken == true { return nil }
       return entry.forms.form(for: .xmpp) { encode(message, entry, room, parley) }
     case .room(let change):
       guard case .topic(let topic) = change.change else { return nil }
       return entry.forms.form(for: .xmpp) { encode(topic, change.stanza, entry, room, parley) }
-    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser,
-      .undelivered,
-      .draft, .scheduledMessage, .call, .notification:
-      return nil
+    default: return nil
     }
   }
 

@@ -579,6 +579,8 @@ final class XMPPSession {
   }
 
   private func receive(_ entry: Entry, _ form: Form) {
+    // Otherwise each of thousands of occupants who lags would read a page of the log for an entry without a message.
+    if form == .room, !RoomOutbound.isSaid(entry) { return }
     if cursor.arrived(entry, form, lags: lags) { goOn(with: entry, form) }
   }
 
