@@ -6,7 +6,8 @@
 /// in use, the network that holds the most gives up its oldest holding to a newcomer of a network that holds less. The oldest is
 /// the least likely to be honest where holdings are short. Among networks that hold the same number, the one that came to it first
 /// gives up, so that a holding lasts as long as all others where an attacker has very many networks with one holding each. A
-/// newcomer of the network that holds the most is refused, or replaces the oldest of that network, as `replacesOwn` says.
+/// newcomer of the network that holds the most is refused, or replaces the oldest of that network, as `replacesOwn` says, or only one
+/// of some age (`ownAge`): so one of two who share an address keeps the other out neither by holdings that last nor by coming fast.
 ///
 /// Where there is no room although there are fewer holdings than the most, these may be very few, and then a holding lasts for as
 /// short a time as one network needs to come again. There a newcomer that would only change places with another network is refused
@@ -49,6 +50,7 @@ public struct NetworkShares: Sendable {
   private let max: Int
   private let perNetworkMax: Int
   private let replacesOwn: Bool
+  private let ownAge: Duration
   private var next: ID = 0
   private var holdings: [ID: Holding] = [:]
   private var queues: [String: Queue] = [:]
@@ -62,10 +64,12 @@ public struct NetworkShares: Sendable {
   ///   - perNetworkMax: The number of holdings of one network; without it one network may hold all.
   ///   - replacesOwn: Whether a newcomer of a network at its bound replaces the oldest holding of the same network. Otherwise the
   ///     newcomer is refused.
-  public init(max: Int, perNetworkMax: Int? = nil, replacesOwn: Bool) {
+  ///   - ownAge: The age from which the oldest holding is replaced so.
+  public init(max: Int, perNetworkMax: Int? = nil, replacesOwn: Bool, ownAge: Duration = .zero) {
     self.max = max
     self.perNetworkMax = perNetworkMax ?? max
     self.replacesOwn = replacesOwn
+    self.ownAge = ownAge
   }
 
   /// The number of holdings.
@@ -91,7 +95,7 @@ public struct NetworkShares: Sendable {
         !mayBeFew || most > held + 1 || isOld(giver, Self.undisturbed, now: now)
       {
         ended = releaseOldest(giver)
-      } else if replacesOwn, held > 0, !mayBeFew || isOld(network, Self.undisturbed * 2, now: now) {
+      } else if replacesOwn, held > 0, isOld(network, mayBeFew ? Self.undisturbed * 2 : ownAge, now: now) {
         ended = releaseOldest(network)
       } else {
         return nil
@@ -128,6 +132,7 @@ public struct NetworkShares: Sendable {
 
   /// Returns whether the oldest holding has this age.
   private mutating func isOld(_ network: String, _ age: Duration, now: ContinuousClock.Instant) -> Bool {
+    if age == .zero { return true }
     guard let id = oldest(network), let since = holdings[id]?.since else { return false }
     return since.duration(to: now) >= age
   }

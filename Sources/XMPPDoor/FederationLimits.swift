@@ -6,9 +6,11 @@ enum FederationLimits {
   /// The inbound streams of the whole server that are not verified yet, each of which costs some kilobytes. At the bound the
   /// network that has the most of them gives up its oldest to a newcomer of a network that has fewer.
   static let unverifiedMax = 1_000
-  /// The same of one address (IPv4) or one network of 64 bits (IPv6): a server opens a stream for each pair of domains. The
-  /// newest are closed.
+  /// The same of one address (IPv4) or one network of 64 bits (IPv6): a server opens a stream for each pair of domains. A newcomer
+  /// takes the place of the oldest one that has had the time below, in which nearly all are verified, and is refused otherwise. So a
+  /// server behind the address of a host whose streams say nothing does not keep its neighbours out.
   static let unverifiedPerAddressMax = 20
+  static let unverifiedUndisturbed: Duration = .seconds(10)
   /// The time from the connection to a verified stream; then `connection-timeout`. A callback of dialback fits.
   static let negotiation: TimeAmount = .seconds(30)
   /// The time from one check of a peer's signature over a handshake to the next on a loop. Each takes up to a millisecond, with the
@@ -36,7 +38,11 @@ enum FederationLimits {
   static let judgementsMax = 256
   /// The same of one address (IPv4) or one network of 64 bits (IPv6): most take a tenth of a second, and name servers that do not answer
   /// hold them up for ten.
+  /// Domains with acquaintances here have as many of their own, so that they do not wait for those that nobody here knows.
   static let judgementsPerNetworkMax = 8
+  /// The same of one zone in a network: one server without name servers leaves the most to its neighbours behind the same address, and
+  /// twenty a second are judged of a host whose domains are in one zone.
+  static let judgementsPerNetworkZoneMax = 2
   /// The same of one zone (`DomainZone`), an eighth of all.
   static let judgementsPerZoneMax = judgementsMax / 8
   /// The judgements that wait or are under way, of all networks and of one, some hundred bytes each: one network has those of a few

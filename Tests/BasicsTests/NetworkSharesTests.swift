@@ -28,6 +28,18 @@ import Testing
     #expect(shares.count == 3)
   }
 
+  /// Where a newcomer replaces only what is old, a network that holds all its places for long lets its neighbours in, and one that comes
+  /// again and again does not end what has just begun.
+  @Test func replacesItsOwnFromAnAgeOn() {
+    var shares = NetworkShares(max: 10, perNetworkMax: 2, replacesOwn: true, ownAge: .seconds(10))
+    let start = ContinuousClock.now
+    let admitted = [0, 1, 9, 10, 10, 11].map { shares.admit("a", now: start + .seconds($0)) }
+    #expect(
+      admitted == [
+        .init(id: 1, ended: nil), .init(id: 2, ended: nil), nil, .init(id: 3, ended: 1), nil, .init(id: 4, ended: 2),
+      ])
+  }
+
   /// What is released makes room, once, and is not the one that gives way.
   @Test func releases() {
     var shares = NetworkShares(max: 2, replacesOwn: false)

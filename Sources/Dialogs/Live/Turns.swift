@@ -48,11 +48,12 @@ package struct Turns<Owner: Hashable, Job> {
 
   /// - Parameters:
   ///   - max: The number of jobs under way.
-  ///   - perOwnerMax: The same of one owner. Those of one network are all but one, or as many as those of an owner, unless it may have all.
-  package init(max: Int, perOwnerMax: Int) {
+  ///   - perOwnerMax: The same of one owner.
+  ///   - perNetworkMax: The same of one network, unless it may have all; `nil` for all but one, or as many as those of an owner.
+  package init(max: Int, perOwnerMax: Int, perNetworkMax: Int? = nil) {
     self.max = max
     self.perOwnerMax = perOwnerMax
-    perNetworkMax = Swift.max(perOwnerMax, max - 1)
+    self.perNetworkMax = perNetworkMax ?? Swift.max(perOwnerMax, max - 1)
   }
 
   /// Adds a job behind those of the same owner. Returns its number, by which it can be removed.

@@ -5,13 +5,21 @@ import Testing
 @Suite struct JudgementTurnsTests {
   /// The judgements that have begun and not ended.
   private final class Court: Sendable {
-    let turns = JudgementTurns(max: 4, perNetworkMax: 2, perZoneMax: 3, heldMax: 8, heldPerNetworkMax: 4)
+    let turns: JudgementTurns
     private let underWay = Locked<[(name: String, end: @Sendable () -> Void)]>([])
+
+    init(perNetworkMax: Int = 2, perNetworkZoneMax: Int = 2) {
+      turns = JudgementTurns(
+        max: 4, perNetworkMax: perNetworkMax, perNetworkZoneMax: perNetworkZoneMax, perZoneMax: 3, heldMax: 8,
+        heldPerNetworkMax: 4)
+    }
 
     var names: [String] { underWay.withLock { $0.map(\.name) } }
 
-    @discardableResult func judge(_ name: String, of network: String?, _ zone: String) -> Bool {
-      turns.run(of: network, zone) { [self] end in underWay.withLock { $0.append((name, end)) } }
+    @discardableResult func judge(
+      _ name: String, of network: String?, _ zone: String, isKnown: Bool = false
+    ) -> Bool {
+      turns.run(of: network, zone, isKnown: isKnown) { [self] end in underWay.withLock { $0.append((name, end)) } }
     }
 
     func end(_ name: String) {
@@ -39,6 +47,25 @@ import Testing
     #expect(court.names == ["a1", "b0", "b1"])
     court.end("b0")
     #expect(court.names == ["a1", "b1", "a2"])
+  }
+
+  /// Behind the address of a host, a server without name servers holds up neither those of other zones nor those that are known here.
+  @Test func theZonesOfANetworkTakeTurns() {
+    let court = Court(perNetworkMax: 2, perNetworkZoneMax: 1)
+    for number in 0..<2 { court.judge("a\(number)", of: "192.0.2.1", "evil.example") }
+    #expect(court.names == ["a0"])
+    court.judge("b0", of: "192.0.2.1", "mantua.example")
+    court.judge("c0", of: "192.0.2.1", "padua.example")
+    #expect(court.names == ["a0", "b0"])
+    // All that a network has for domains that nobody here knows is taken.
+    court.judge("d0", of: "192.0.2.1", "verona.example", isKnown: true)
+    #expect(court.names == ["a0", "b0", "d0"])
+    court.end("a0")
+    #expect(court.names == ["b0", "d0", "c0"])
+    // Four of those that nobody here knows wait or are under way.
+    let others = ["ferrara.example", "pisa.example"].map { court.judge("e0", of: "192.0.2.1", $0) }
+    let known = court.judge("f0", of: "192.0.2.1", "verona.example", isKnown: true)
+    #expect(others == [true, false] && known)
   }
 
   @Test func soManyJudgementsWait() {

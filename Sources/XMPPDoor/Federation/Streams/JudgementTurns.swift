@@ -5,8 +5,9 @@ import Synchronization
 ///
 /// Each judgement asks the DNS about a domain that the other side chooses. So the networks that streams come from
 /// take turns, each with few judgements under way, and so do the zones of the domains (`DomainZone`), as one owner has as many networks
-/// of IPv6 as subdomains. What waits keeps its place after its stream has ended, so it is bounded: a network has so many, and when all
-/// have too many, those alone add one that have few.
+/// of IPv6 as subdomains. Many servers may be behind the address of a host, so the zones of one network take turns as well, with few
+/// judgements each, and domains with acquaintances here count as a network of their own. What waits keeps its place after its stream
+/// has ended, so it is bounded: a network has so many, and when all have too many, those alone add one that have few.
 final class JudgementTurns: Sendable {
   /// A judgement, which calls `end` once, from any thread.
   typealias Judgement = @Sendable (_ end: @escaping @Sendable () -> Void) -> Void
@@ -16,15 +17,24 @@ final class JudgementTurns: Sendable {
     let begin: @Sendable () -> Void
   }
 
+  /// A network's domains with acquaintances here, or its other ones, and those of a zone among them.
+  private struct Line: Hashable, Sendable {
+    let network: String
+    let isKnown: Bool
+    var zone: String?
+
+    func of(_ zone: String) -> Line { Line(network: network, isKnown: isKnown, zone: zone) }
+  }
+
   private struct State {
-    var networks: Turns<String, Job>
+    var networks: Turns<Line, Job>
     var zones: Turns<String, Job>
     /// The judgements that wait or are under way: all, and those of each network.
     var all = 0
-    var counts: [String?: Int] = [:]
+    var counts: [Line?: Int] = [:]
 
     /// Counts one more judgement of a network, or one less.
-    mutating func count(_ change: Int, of network: String?) {
+    mutating func count(_ change: Int, of network: Line?) {
       all += change
       let left = counts[network, default: 0] + change
       counts[network] = left > 0 ? left : nil
@@ -46,6 +56,7 @@ final class JudgementTurns: Sendable {
 
   init(
     max: Int = FederationLimits.judgementsMax, perNetworkMax: Int = FederationLimits.judgementsPerNetworkMax,
+    perNetworkZoneMax: Int = FederationLimits.judgementsPerNetworkZoneMax,
     perZoneMax: Int = FederationLimits.judgementsPerZoneMax, heldMax: Int = FederationLimits.judgementsHeldMax,
     heldPerNetworkMax: Int = FederationLimits.judgementsHeldPerNetworkMax
   ) {
@@ -54,7 +65,8 @@ final class JudgementTurns: Sendable {
     self.heldPerNetworkMax = heldPerNetworkMax
     state = Mutex(
       State(
-        networks: Turns(max: .max, perOwnerMax: perNetworkMax), zones: Turns(max: max, perOwnerMax: perZoneMax)))
+        networks: Turns(max: .max, perOwnerMax: perNetworkZoneMax, perNetworkMax: perNetworkMax),
+        zones: Turns(max: max, perOwnerMax: perZoneMax)))
   }
 
   /// Runs a judgement in its turn, which lasts until it calls `end`. Returns `false` if too many wait: then it does not run.
@@ -62,7 +74,9 @@ final class JudgementTurns: Sendable {
   /// - Parameters:
   ///   - network: The network that the stream comes from; `nil` if networks are not distinguished.
   ///   - zone: The zone of the domain that is judged, or the domain itself where somebody here has acquaintances.
-  func run(of network: String?, _ zone: String, _ judgement: @escaping Judgement) -> Bool {
+  ///   - isKnown: Whether somebody here has acquaintances there.
+  func run(of network: String?, _ zone: String, isKnown: Bool = false, _ judgement: @escaping Judgement) -> Bool {
+    let network = network.map { Line(network: $0, isKnown: isKnown) }
     let begin: @Sendable () -> Void = { [self] in judgement { [self] in end(network, zone) } }
     let begun: [Job]? = state.withLock { state in
       let held = state.counts[network, default: 0]
@@ -70,7 +84,7 @@ final class JudgementTurns: Sendable {
         return nil
       }
       state.count(1, of: network)
-      state.networks.add(Job(zone: zone, begin: begin), of: network)
+      state.networks.add(Job(zone: zone, begin: begin), of: network?.of(zone), in: network)
       return state.next()
     }
     guard let begun else { return false }
@@ -78,10 +92,10 @@ final class JudgementTurns: Sendable {
     return true
   }
 
-  private func end(_ network: String?, _ zone: String) {
+  private func end(_ network: Line?, _ zone: String) {
     let begun = state.withLock { state in
       state.count(-1, of: network)
-      state.networks.end(network)
+      state.networks.end(network?.of(zone), in: network)
       state.zones.end(zone)
       return state.next()
     }

@@ -33,8 +33,8 @@ final class ServerListener: Sendable {
     self.all = all
     self.proxies = proxies
     unverified = ConnectionBound(
-      max: FederationLimits.unverifiedMax, perNetworkMax: FederationLimits.unverifiedPerAddressMax, replacesOwn: false,
-      isByNetwork: boundsByNetwork
+      max: FederationLimits.unverifiedMax, perNetworkMax: FederationLimits.unverifiedPerAddressMax,
+      ownAge: FederationLimits.unverifiedUndisturbed, isByNetwork: boundsByNetwork
     ) { [door = streams.door] in door.lost($0, "server-streams-before-verification") }
     self.streams = streams
     self.mounted = Dictionary(uniqueKeysWithValues: mounted.map { (ObjectIdentifier($0.loop), $0) })

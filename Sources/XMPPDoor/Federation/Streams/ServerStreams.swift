@@ -191,7 +191,8 @@ final class ServerStreams: FederationStreamOpener {
   /// - Parameter network: The network that the stream comes from; `nil` if networks are not distinguished.
   func inTurn(of network: String?, _ domain: String, _ judgement: @escaping JudgementTurns.Judgement) -> Bool {
     // A domain with acquaintances here is not bound with its zone.
-    judgements.run(of: network, door.parley.isKnown(domain: domain) ? domain : DomainZone.of(domain), judgement)
+    let isKnown = door.parley.isKnown(domain: domain)
+    return judgements.run(of: network, isKnown ? domain : DomainZone.of(domain), isKnown: isKnown, judgement)
   }
 
   /// Returns what the certificates of a stream are good for, and how that was found out.
