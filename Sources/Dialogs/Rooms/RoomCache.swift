@@ -519,11 +519,14 @@ struct RoomCache {
   }
 
   mutating func setPresent(_ session: SessionID, in room: DialogID, _ isThere: Bool) {
-    let before = roomsBySession[session] ?? []
-    if formerRooms[session] == nil { formerRooms[session] = before }
-    var after = before
-    if isThere { after.insert(room) } else { after.remove(room) }
-    roomsBySession[session] = after.isEmpty ? nil : after
+    if formerRooms[session] == nil { formerRooms[session] = roomsBySession[session] ?? [] }
+    // The set is changed in place: a copy for each of a thousand rooms that a resumed session takes over is longer than all the rest.
+    if isThere {
+      roomsBySession[session, default: []].insert(room)
+    } else {
+      roomsBySession[session]?.remove(room)
+      if roomsBySession[session]?.isEmpty == true { roomsBySession[session] = nil }
+    }
   }
 
   mutating func lease(_ address: BareJID, _ lease: Lease?) {
