@@ -142,8 +142,8 @@ public enum Limits {
   static let batchShareTime = stanzaTime * batchShare
   /// The reads of what a user's sessions have missed that are charged to nobody, in stanzas as reads are: two seconds of a thread at once
   /// and as much again in ten minutes. Three clients that have missed 10,000 entries each in 300 rooms take half a second, or one and a
-  /// half on a machine a third as fast. Further reads are charged as those that the client asks for, of which a user has ten times as much in
-  /// the long run: so an account that uses the allowance up again and again takes a tenth more.
+  /// half on a machine a third as fast. Further reads are charged as those that the client asks for, of which a user has ten times as
+  /// much in the long run: so an account that uses the allowance up again and again takes a tenth more.
   package static let missedReadRate = Rate(burst: 12_500, perSecond: 20)
   /// The time from which on a post counts for it: ordinary ones take less, and all of a share that do not count take ten milliseconds at
   /// most.

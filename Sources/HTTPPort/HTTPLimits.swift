@@ -24,8 +24,8 @@ enum HTTPLimits {
   /// The HTTP connections that one network may begin at once at all ports together, and beyond them in a second, as connections
   /// that a client keeps are few; further ones wait for their turn. 2,000 people behind one address are back within 10 s of a restart,
   /// with three connections each within 30 s; and an attacker, whose connections cost half a millisecond of a core with a request,
-  /// takes a seventh of a second of it at first, then a tenth of it.
-  static let connectionsAtOnce = 300
+  /// takes a twentieth of a second of it at first, then a tenth of it. Three times as many at once would take a seventh of a second.
+  static let connectionsAtOnce = 100
   static let connectionsPerSecond = 200
   /// The HTTP requests that one network may make at once at all ports together, and beyond them in a second; further ones wait for
   /// their turn, and their connections are not read meanwhile. Those of logged-in users and of keys that are not refused for their
