@@ -525,6 +525,9 @@ import Testing
     #expect(budget(one, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == nil)
     try await stage.enter(room, one, "nick5", isJoin: false)
     #expect(budget(one, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(800))
+    // An entrance is charged twice from the start.
+    try await stage.enter(room, one, "nick6")
+    #expect(budget(one, on: stage).charge(stanzas: 0, bytes: 0, now: stage.clock.now) == .milliseconds(1_600))
   }
 
   @Test func whatHappensToAHiddenOccupantIsChargedIfEverybodyIsTold() async throws {

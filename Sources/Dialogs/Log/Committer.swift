@@ -182,8 +182,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
           if result.toldNobody(of: post.intent, isSpread: isSpread) {
             charge.giveBack(now: clock.now)
           } else {
-            // A message with several files was charged as one, and a change of nick, which is two presences, as one of these.
-            if isRename, case .room(.enter) = post.intent { parts += 1 }
+            // A message with several files was charged as one, and a change of nick, which is two presences, as one of these, unless it
+            // came as an entrance.
+            if isRename, case .room(.enter(_, let entering)) = post.intent, !entering.isJoin { parts += 1 }
             charge.add(parts, now: clock.now)
           }
         }
