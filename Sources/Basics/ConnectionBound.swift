@@ -22,20 +22,19 @@ public final class ConnectionBound: Sendable {
   /// - Parameters:
   ///   - max: The number of connections without a login.
   ///   - perNetworkMax: The number of those of one network; without it one network may have all.
-  ///   - replacesOwn: Whether a newcomer of the network with the most replaces the oldest connection of the same network.
-  ///     Otherwise the newcomer is refused.
-  ///   - ownAge: The age from which the oldest connection is replaced so.
+  ///   - ownAge: The age from which the oldest connection of the network with the most gives its place to a newcomer of the same
+  ///     network. Until then the newcomer is refused.
   ///   - isByNetwork: Whether networks are distinguished. Otherwise only the number in all is bounded, as if all connections
   ///     came from one network.
   ///   - onLoss: Called for each connection that is closed or refused, with its network.
   public init(
-    max: Int, perNetworkMax: Int? = nil, replacesOwn: Bool = true, ownAge: Duration = .zero, isByNetwork: Bool = true,
+    max: Int, perNetworkMax: Int? = nil, ownAge: Duration = .zero, isByNetwork: Bool = true,
     onLoss: @escaping @Sendable (_ network: String) -> Void = { _ in }
   ) {
     state = Mutex(
       State(
         shares: NetworkShares(
-          max: max, perNetworkMax: isByNetwork ? perNetworkMax : nil, replacesOwn: replacesOwn, ownAge: ownAge)))
+          max: max, perNetworkMax: isByNetwork ? perNetworkMax : nil, replacesOwn: true, ownAge: ownAge)))
     self.isByNetwork = isByNetwork
     self.onLoss = onLoss
   }

@@ -37,13 +37,19 @@ import Testing
     #expect(bound.count == 3)
   }
 
-  @Test func aNewcomerIsRefusedWhereItMayNotReplaceItsOwn() {
+  @Test func aNewcomerReplacesOneOfItsOwnFromAnAgeOn() {
     let record = Record()
-    let bound = ConnectionBound(max: 10, perNetworkMax: 1, replacesOwn: false) { record.lose($0) }
-    #expect(bound.admit("a") { record.close("a") } == 1)
-    #expect(bound.admit("a") { record.close("a") } == nil)
+    let bound = ConnectionBound(max: 10, perNetworkMax: 1, ownAge: .seconds(10)) { record.lose($0) }
+    let start = ContinuousClock.now
+    func admit(_ network: String, after seconds: Int) -> ConnectionBound.ID? {
+      bound.admit(network, now: start + .seconds(seconds)) { record.close(network) }
+    }
+    #expect(admit("a", after: 0) == 1)
+    #expect(admit("a", after: 9) == nil)
     #expect(record.losses == ["a"] && record.closings == [])
-    #expect(bound.admit("b") { record.close("b") } == 2)
+    #expect(admit("b", after: 9) == 2)
+    #expect(admit("a", after: 10) == 3)
+    #expect(record.losses == ["a", "a"] && record.closings == ["a"])
   }
 
   /// Where all connections together are at their bound, a newcomer needs the place of one without a login, whosever it is.

@@ -23,7 +23,8 @@ import XMPP
 
   /// RFC 6120 13.12.
   @Test func unverifiedStreamsAreBoundedForAllAndForEachAddress() throws {
-    var streams = NetworkShares(max: 4, perNetworkMax: 2, replacesOwn: false)
+    var streams = NetworkShares(
+      max: 4, perNetworkMax: 2, replacesOwn: true, ownAge: FederationLimits.unverifiedUndisturbed)
     let (one, other, third) = (try address("192.0.2.1"), try address("192.0.2.2"), try address("192.0.2.3"))
     let admitted = [one, one, one, other, third].map { streams.admit($0)?.id }
     #expect(admitted == [1, 2, nil, 3, 4])
@@ -40,7 +41,8 @@ import XMPP
 
   /// One customer of a provider has a network of 64 bits at least (RFC 6177 2).
   @Test func aNetworkOfIPv6IsOneAddress() throws {
-    var streams = NetworkShares(max: 10, perNetworkMax: 2, replacesOwn: false)
+    var streams = NetworkShares(
+      max: 10, perNetworkMax: 2, replacesOwn: true, ownAge: FederationLimits.unverifiedUndisturbed)
     let admitted = try ["2001:db8::1", "2001:db8::2:1", "2001:db8::ffff:3", "2001:db8:0:1::1"].map {
       streams.admit(try address($0))?.id
     }
