@@ -137,14 +137,14 @@ public enum Limits {
   /// thread that commits, as several read. A user has 160 ms at once, in which an app that starts lists thousands of dialogs, or 500 on a
   /// machine a third as fast, and then 32 ms a second.
   static let readStanzaTime = stanzaTime * 4
-  /// The time of one account's posts in a transaction (`TimeShares`), that of a share of ordinary ones (`batchShare`): five milliseconds.
-  /// The posts behind the one that reaches it wait for the next transaction, behind those that others have posted meanwhile.
-  static let batchShareTime = stanzaTime * batchShare
   /// The reads of what a user's sessions have missed that are charged to nobody, in stanzas as reads are: two seconds of a thread at once
   /// and as much again in ten minutes. Three clients that have missed 10,000 entries each in 300 rooms take half a second, or one and a
   /// half on a machine a third as fast. Further reads are charged as those that the client asks for, of which a user has ten times as
   /// much in the long run: so an account that uses the allowance up again and again takes a tenth more.
   package static let missedReadRate = Rate(burst: 12_500, perSecond: 20)
+  /// The time of one account's posts in a transaction (`TimeShares`), that of a share of ordinary ones (`batchShare`): five milliseconds.
+  /// The posts behind the one that reaches it wait for the next transaction, behind those that others have posted meanwhile.
+  static let batchShareTime = stanzaTime * batchShare
   /// The time from which on a post counts for it: ordinary ones take less, and all of a share that do not count take ten milliseconds at
   /// most.
   static let sharedTimeLeast = stanzaTime * 2

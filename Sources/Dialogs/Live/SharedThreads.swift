@@ -90,7 +90,7 @@ package final class SharedThreads<Owner: Hashable & Sendable>: Sendable {
         }
         return (next, state.begin())
       }
-      // One more of the same network if it may have all threads again, and one that the owner has waiting in another.
+      // Further ones of the same network if it may have all threads again, and one that the owner has waiting in another.
       var other = begun
       while let begun = other {
         start(begun.turn, on: begun.queue)

@@ -13,8 +13,9 @@
 /// The free place is for somebody who comes later and would wait until a job ends. Where jobs are known to be short, that is soon: then
 /// a network has all places while nobody else waits (`end`), and somebody who comes later gets the first place that is free.
 ///
-/// After `add` one job may begin, and after `end` two: one of the same network, and one that the owner has waiting in another. The
-/// caller then calls `next` as often, so that no job waits that may begin. Where there are no networks, once is enough.
+/// After `add` one job may begin, and after `end` two: one of the same network, and one that the owner has waiting in another; where
+/// `end` gives the network all places, as many as are free. The caller then calls `next` as often, so that no job waits that may
+/// begin. Where there are no networks, once is enough.
 package struct Turns<Owner: Hashable, Job> {
   /// A job that has begun, with what `end` takes.
   package typealias Begun = (job: Job, owner: Owner?, network: Owner?)

@@ -224,7 +224,7 @@ final class DeliveryCharge: Sendable {
 /// their bytes do.
 ///
 /// Reads of what a user's sessions have missed are charged beyond an allowance of their own (`oweMissed`): who was away for long,
-/// with several clients, sends at once all the same, and who connects again and again pays.
+/// with several clients, sends at once all the same, and who connects again and again is charged.
 ///
 /// A domain elsewhere shares two more budgets with the other domains of its zone: one of those with acquaintances here, and one of
 /// all others. Each stanza of the domain is also charged to the one that applies, so that unknown domains do not slow known ones.
