@@ -7,7 +7,7 @@
 /// the least likely to be honest where holdings are short. Among networks that hold the same number, the one that came to it first
 /// gives up, so that a holding lasts as long as all others where an attacker has very many networks with one holding each. A
 /// newcomer of the network that holds the most is refused, or replaces the oldest of that network, as `replacesOwn` says, or only one
-/// of some age (`ownAge`): so one of two who share an address keeps the other out neither by holdings that last nor by coming fast.
+/// of some age (`ownAge`): so of two who share an address, neither keeps the other out by holdings that last, nor ends what has just begun.
 ///
 /// Where there is no room although there are fewer holdings than the most, these may be very few, and then a holding lasts for as
 /// short a time as one network needs to come again. There a newcomer that would only change places with another network is refused

@@ -579,9 +579,10 @@ final class XMPPSession {
   }
 
   private func receive(_ entry: Entry, _ form: Form) {
-    // Otherwise each of thousands of occupants who lags would read a page of the log for an entry without a message.
-    if form == .room, !RoomOutbound.isSaid(entry) { return }
-    if cursor.arrived(entry, form, lags: lags) { goOn(with: entry, form) }
+    // A client that lags misses nothing by an entry without a message: otherwise each of thousands of occupants would read a page of the
+    // log for it. The cursor moves over it all the same, so that whoever comes back does not read all of them.
+    let isTaken = cursor.arrived(entry, form, lags: lags && (form != .room || RoomOutbound.isSaid(entry)))
+    if isTaken { goOn(with: entry, form) }
   }
 
   /// Processes an entry that the log cursor has come to: it is sent, unless another cursor sends it.
