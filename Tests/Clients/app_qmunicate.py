@@ -472,7 +472,7 @@ class Walk:
     # 25 to 29
 
     async def settings(self):
-        row, stage, orsino, viola, toby = self.story.row, self.stage, self.orsino, self.viola, self.toby
+        row, stage, orsino, viola = self.story.row, self.stage, self.orsino, self.viola
 
         with row(25, "full name, status, mail address and picture; slixmpp: nickname (XEP-0172), vCard4, status, avatar (XEP-0084, XEP-0153)"):
             await orsino.ask("PATCH", "/v1/users/me", {"name": "Duke Orsino", "status": "Enough; no more"})
@@ -628,7 +628,7 @@ class Walk:
         expect(answer.get("ok"), f"{action} is answered {answer}")
 
     async def calls(self):
-        row, stage, orsino, olivia, viola = self.story.row, self.stage, self.orsino, self.olivia, self.viola
+        row, orsino, olivia, viola = self.story.row, self.orsino, self.olivia, self.viola
         tablet = self.tablet
         await tablet.sign_in(grant="provider", provider="firebase", idToken=proof(self.services, "fb-1"))
         await tablet.connect()

@@ -332,7 +332,7 @@ class Day(DayInRooms):
             app.event("message.created", lambda data: data["message"]["content"].get("missed"))
 
     def evening(self):
-        phone, app, server = self.phone, self.app, self.server
+        phone, app = self.phone, self.app
         with self.check("another password: the session goes on; the next connection, whose token is refused, takes the password on the same stream"):
             phone.set("<query xmlns='jabber:iq:register'><username>romeo</username><password>a new password</password></query>", "localhost")
             phone.password = "a new password"

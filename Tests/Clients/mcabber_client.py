@@ -5,7 +5,7 @@ import shutil
 
 from lib.across import Across
 from lib.apps import App
-from lib.harness import PASSWORD, Failure, expect
+from lib.harness import PASSWORD, Failure
 from lib.terminal import Terminal
 
 

@@ -126,7 +126,7 @@ def converse(checks, server, others, romeo):
     with checks.check("OMEMO in profanity: what came while it was away, after kill -9"):
         romeo.quit()
         phone.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and not d["presence"]["online"])
-        name = others(juliet.whisper("romeo@localhost", "Parting is such sweet sorrow"))
+        others(juliet.whisper("romeo@localhost", "Parting is such sweet sorrow"))
         phone.event("message.created", lambda d: d["message"]["content"]["type"] == "encrypted")
         others(juliet.leave())
         server.kill()

@@ -62,7 +62,7 @@ def privileges(checks, server):
         expect(message["senderId"] == "romeo", f"{message}")
         bot.forward(body)
         # As some libraries write it: in the namespace of their stream.
-        bot.forward(f"<message xmlns='jabber:component:accept' from='romeo@localhost' to='juliet@localhost' id='c2' type='chat'><body>what light</body></message>")
+        bot.forward("<message xmlns='jabber:component:accept' from='romeo@localhost' to='juliet@localhost' id='c2' type='chat'><body>what light</body></message>")
         juliet.message("what light")
         status, page = phone.call("GET", f"/v1/dialogs/{message['dialogId']}/messages")
         texts = [m["content"]["text"] for m in page["items"]]

@@ -86,7 +86,7 @@ def catalogues(_):
     values = lambda text: set(re.findall(r"\{(\w+)\}", text))
     differ = [key for key in english if values(english[key]) != values(arabic[key]) or english[key].startswith("{ ") != arabic[key].startswith("{ ")]
     expect(not differ, f"other values: {differ}")
-    asked = {key for path in (CLIENTS / "web").rglob("*.js") for key in re.findall(r"""\bt\("([\w.-]+)\"""", path.read_text())}
+    asked = {key for path in (CLIENTS / "web").rglob("*.js") for key in re.findall(r"""\bt\(\s*"([\w.-]+)\"""", path.read_text())}
     expect(len(asked) > 100 and asked <= set(english), f"not in the catalogue: {asked - set(english)}")
 
 
@@ -108,7 +108,6 @@ async def say(page, words):
 
 
 async def talking(checks, server, browser, romeo):
-    app = lambda body: asyncio.get_running_loop().run_in_executor(None, body)
     page = await browser.page()
     sizes = []
     page.on("response", lambda response: sizes.append(response))

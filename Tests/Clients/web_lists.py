@@ -38,7 +38,7 @@ def fill(server):
     """Juliet's old dialogs, and above them thousands that an import brings."""
     nurse, juliet = App(server, "nurse", "seed"), App(server, "juliet", "seed")
     group = lambda name, kind="group": expect_call(nurse, "POST", "/v1/dialogs", {"type": kind, "name": name, "memberIds": ["juliet"]})["id"]
-    oldest = group("Oldest of all")
+    group("Oldest of all")
     attic = group("Attic")
     expect_call(juliet, "PATCH", f"/v1/dialogs/{attic}/me", {"archived": True})
     pinned = group("Pinned long ago")

@@ -442,7 +442,7 @@ async def finding(checks, story):
 
 
 async def forwarding(checks, story):
-    page, romeo = story.page, story.romeo
+    page = story.page
     with checks.check("web messages: a message is forwarded to another dialog, which opens"):
         await story.open("Nurse")
         await story.choose("The porridge is ready", "Forward")
@@ -538,7 +538,7 @@ async def drafting(checks, story):
 
 
 async def scheduling(checks, story):
-    page, desk, private = story.page, story.desk, story.private
+    page, desk = story.page, story.desk
 
     async def schedule(words):
         await page.fill(".write", words)
@@ -593,7 +593,7 @@ async def scheduling(checks, story):
 
 
 async def failing(checks, story):
-    page, romeo, desk = story.page, story.romeo, story.desk
+    page, desk = story.page, story.desk
     with checks.check("web messages: what the server refuses says why, and is sent again or discarded"):
         await story.call(desk, "PUT", "/v1/blocks/romeo")
         for words in ("Wilt thou be gone?", "It was the lark"):

@@ -2,7 +2,6 @@
 their version has changed."""
 import asyncio
 
-from lib.apps import App
 from lib.browser import accessible, browsing, button, keeps_nothing, sheet
 from lib.harness import PASSWORD, expect, on_server
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from .servers import HERE, PEERS, ROOT, SENDING, VARIANTS, Server, log
+from .servers import PEERS, ROOT, SENDING, VARIANTS, Server
 
 PARTNER, REMOTE = "partner", "remote"
 DOMAINS = 2000  # of the remote server, of each kind

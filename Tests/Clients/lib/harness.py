@@ -238,7 +238,7 @@ class Server:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                raise Failure("the server does not stop:\n" + self.tail())
+                raise Failure("the server does not stop:\n" + self.tail()) from None
         report_crash(self)
         return self.process.returncode if self.process else None
 

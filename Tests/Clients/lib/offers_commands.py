@@ -52,7 +52,7 @@ def commands(fixture, by):
         return find(fixture.set(f"<command xmlns='{COMMANDS}' node='{node}' action='{action}'{session}>{form}</command>", "localhost", by), f"{{{COMMANDS}}}command")
 
     def run(node, stages, options):
-        answer = execute(node)
+        answer, before = execute(node), {}
         for number, stage in enumerate(stages):
             expect(answer.get("status") == "executing", f"{stage}: {answer.get('status')} {''.join(answer.itertext())}")
             session, form, values = answer.get("sessionid"), Form(answer), {}
@@ -71,7 +71,8 @@ def commands(fixture, by):
                 expect(set(Form(back).fields) == set(stages[number - 1]), "another stage is before this one")
                 answer = execute(node, "next", session, Form(back).filled(**before))
                 expect(set(Form(answer).fields) == set(stage), "another stage is behind that one")
-            answer, before = execute(node, actions.get("execute"), session, form.filled(**values)), values
+            answer = execute(node, actions.get("execute"), session, form.filled(**values))
+            before = values
         wrong = [note.text for note in answer.iter(f"{{{COMMANDS}}}note") if note.get("type") == "error"]
         expect(answer.get("status") == "completed" and not wrong, f"{stages}: {answer.get('status')} {wrong}")
 

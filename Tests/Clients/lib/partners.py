@@ -4,7 +4,6 @@ and what `lib.peers.Client` asks of a server.
 import contextlib
 import json
 import os
-import pathlib
 import re
 import subprocess
 import urllib.request
