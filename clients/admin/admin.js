@@ -11,8 +11,8 @@ const nav = h("nav", { "aria-label": "Sections" });
 let timer, section;
 
 function failed(error) {
-  if (error.endsAccess) return leave(error.message);
-  say(error.message, true);
+  if (error.endsAccess) leave(error.message);
+  else say(error.message, true);
 }
 
 async function leave(complaint = "") {
@@ -136,6 +136,13 @@ function table(spec, search, changed) {
   return { element, again };
 }
 
+/**
+ * Shows what an operation has answered.
+ *
+ * @param {string} title
+ * @param {any} value
+ * @param {{ text?: string, rows?: any, changed?: () => void }} more
+ */
 function details(title, value, { text, rows: within, changed } = {}) {
   const dialog = box(
     h("h2", {}, title), text && h("p", {}, text), shown(value),

@@ -13,7 +13,9 @@ export const held = {
 export class Refusal extends Error {
   constructor(problem, status) {
     super(problem?.detail ?? `The server answered ${status}.`);
-    Object.assign(this, { ...problem, status });
+    Object.assign(this, problem);
+    this.code = problem?.code;
+    this.status = status;
   }
 
   /** Whether there is no way on but to sign in again. */

@@ -9,7 +9,12 @@ export async function signInScreen(complaint, done) {
   const channels = ["email", "phone"].filter((kind) => offered.features.includes("codes." + kind));
   const hasCodes = offered.grants.includes("code") && channels.length > 0;
 
-  /** Shows a form; `submit` is given its values. What it throws is shown, except the request for a second factor. */
+  /**
+   * Shows a form; `submit` is given its values. What it throws is shown, except the request for a second factor.
+   *
+   * @param {{ title?: string, fields: any[], hint?: any, action?: string, ways?: any[] }} parts
+   * @param {(values: Record<string, string>) => any} submit
+   */
   function form({ title = "Administration", fields, hint, action = "Continue", ways = [] }, submit) {
     const error = h("p", { role: "alert", class: "error" }, complaint);
     complaint = "";

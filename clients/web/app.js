@@ -24,7 +24,11 @@ import { attempt, describe, toast } from "./ui.js";
 const ENDED = "parley.ended";
 
 /** The signed-in client: what the screens share. */
-class App {
+export class App {
+  /**
+   * @param {HTMLElement} root
+   * @param {import("../js/parley.js").Parley} parley
+   */
   constructor(root, parley) {
     this.root = root;
     this.parley = parley;

@@ -16,6 +16,10 @@ export const hasCalls = Boolean(globalThis.navigator?.mediaDevices && globalThis
  * one; a second call to somebody whose first one still rings waits for the end of that.
  */
 export class CallScreen {
+  /** When the two were connected, in milliseconds since 1970. */
+  began;
+
+  /** @param {import("./app.js").App} app */
   constructor(app) {
     this.app = app;
     this.others = new Map();
@@ -26,7 +30,10 @@ export class CallScreen {
     this.players = {};
     app.parley.on("call", ({ call, signal }) => {
       if (!signal) this.changed(call);
-      else if (this.call?.id === call.id && this.isMedia) this.queue = (this.queue ?? Promise.resolve()).then(() => this.heard(signal)).catch(() => this.fail());
+      else if (this.call?.id === call.id && this.isMedia) {
+        const before = this.queue ?? Promise.resolve();
+        this.queue = before.then(() => this.heard(signal)).catch(() => this.fail());
+      }
     });
   }
 
@@ -130,7 +137,11 @@ export class CallScreen {
     });
     connection.addEventListener("negotiationneeded", () => { if (isCaller || this.isNegotiated) this.offer().catch(() => this.fail()); });
     const servers = await this.app.parley.iceServers().catch(() => []);
-    connection.setConfiguration({ iceServers: servers.map(({ urls, username, credential }) => ({ urls, ...(username && { username, credential }) })) });
+    const iceServers = servers.map((each) => {
+      const { urls, username, credential } = each;
+      return username ? { urls, username, credential } : { urls };
+    });
+    connection.setConfiguration({ iceServers });
     for (const track of stream.getTracks()) connection.addTrack(track, stream);
   }
 
@@ -139,7 +150,11 @@ export class CallScreen {
     await this.call.offer(this.connection.localDescription.sdp);
   }
 
-  /** Takes what the other browser says, in order. */
+  /**
+   * Takes what the other browser says, in order.
+   *
+   * @param {import("../js/parley.js").CallSignal} signal
+   */
   async heard({ action, sdp, candidate, info }) {
     // The answer to the call and the other side's first signals can arrive together.
     for (let step = 0; !this.connection && this.call && step < 50; step += 1) await new Promise((resolve) => setTimeout(resolve, 100));
@@ -163,7 +178,11 @@ export class CallScreen {
     } else if (action === "info") this.informed(info);
   }
 
-  /** The other side has turned a medium off or on, or both without a `mid`; or it holds the call. */
+  /**
+   * The other side has turned a medium off or on, or both without a `mid`; or it holds the call.
+   *
+   * @param {any} info
+   */
   informed({ muted, mid, held }) {
     const { theirs } = this;
     if (typeof held === "boolean") theirs.held = held;
@@ -222,7 +241,9 @@ export class CallScreen {
     // Many telephones open a camera only while no other one is open.
     old.stop();
     const open = (video) => navigator.mediaDevices.getUserMedia({ video });
-    const [track] = (await open(wish).catch(() => open({ deviceId })).catch(() => toast(t("call.devices"))))?.getVideoTracks() ?? [];
+    const openAgain = () => open({ deviceId }).catch(() => { toast(t("call.devices")); });
+    const camera = await open(wish).catch(openAgain);
+    const [track] = camera ? camera.getVideoTracks() : [];
     this.isTurning = false;
     if (!this.stream?.getTracks().includes(old)) { track?.stop(); return; }
     this.stream.removeTrack(old);
@@ -235,8 +256,8 @@ export class CallScreen {
   }
 
   async addCamera() {
-    const camera = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => toast(t("call.devices")));
-    const [track] = camera?.getVideoTracks() ?? [];
+    const camera = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => { toast(t("call.devices")); });
+    const [track] = camera ? camera.getVideoTracks() : [];
     if (!track) return;
     if (!this.stream || this.stream.getVideoTracks().length) { track.stop(); return; }
     this.stream.addTrack(track);

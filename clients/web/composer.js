@@ -46,6 +46,7 @@ export function placeOf(text) {
 }
 
 export class Composer {
+  /** @param {import("./dialog.js").DialogScreen} screen */
   constructor(screen) {
     this.screen = screen;
     this.app = screen.app;
@@ -246,8 +247,10 @@ export class Composer {
     const options = [...this.suggestions.children];
     const at = options.findIndex((option) => option.getAttribute("aria-selected") === "true");
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) options.forEach((option, index) => option.setAttribute("aria-selected", String(index === (at + step + options.length) % options.length)));
-    else if (event.key === "Enter" || event.key === "Tab") this.take(options[at]?.dataset.id);
+    if (step) {
+      const chosen = (at + step + options.length) % options.length;
+      for (const [index, option] of options.entries()) option.setAttribute("aria-selected", String(index === chosen));
+    } else if (event.key === "Enter" || event.key === "Tab") this.take(options[at]?.dataset.id);
     else if (event.key === "Escape") { this.suggest([]); event.stopPropagation(); } else return false;
     event.preventDefault();
     return true;
@@ -412,12 +415,16 @@ export class Composer {
     });
   }
 
-  /** Changes when a scheduled message is sent, and its text, unless it has mentions, whose places are in it. */
+  /**
+   * Changes when a scheduled message is sent, and its text, unless it has mentions, whose places are in it.
+   *
+   * @param {import("../js/parley.js").ScheduledMessage} scheduled
+   */
   reschedule({ id, sendAt, content, mentions }) {
     const words = content.type === "text" && !mentions?.length && field(t("message.original"), { rows: 3, required: true, value: content.text }, "textarea");
     this.time(new Date(sendAt), words ? words.element : h("p", { class: "soft", dir: "auto" }, content.text), async (time, close) => {
-      const text = words && words.input.value.trim();
-      await this.app.parley.updateScheduled(id, { sendAt: time, ...(text && text !== content.text && { content: { ...content, text } }) });
+      const text = words ? words.input.value.trim() : "";
+      await this.app.parley.updateScheduled(id, { sendAt: time, ...(text && text !== content.text && { content: { type: "text", text } }) });
       close();
     });
   }

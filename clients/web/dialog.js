@@ -19,6 +19,14 @@ const QUICK = ["👍", "❤️", "😂", "😮", "😢", "🙏"];
 const MEMBERS_MAX = 2000;
 
 export class DialogScreen {
+  /** The promise of `open`. */
+  opened;
+
+  /**
+   * @param {import("./app.js").App} app
+   * @param {string} dialogId
+   * @param {HTMLElement} place
+   */
   constructor(app, dialogId, place) {
     this.app = app;
     this.dialogId = dialogId;
@@ -119,9 +127,14 @@ export class DialogScreen {
     this.isLoadingMembers = true;
     const { view } = this;
     try {
-      while (view.membersCursor && view.members.size < MEMBERS_MAX && this.app.screen === this) {
-        const page = await this.app.parley.listMembers(this.dialogId, { limit: 100, cursor: view.membersCursor });
-        view.membersCursor = page.nextCursor;
+      while (view.members.size < MEMBERS_MAX && this.app.screen === this) {
+        // A view that has asked anew has another map, with its first members alone.
+        const { members } = view;
+        if (this.membersRead?.members !== members) this.membersRead = { members, cursor: view.membersCursor };
+        const { membersRead } = this;
+        if (!membersRead.cursor) break;
+        const page = await this.app.parley.listMembers(this.dialogId, { limit: 100, cursor: membersRead.cursor });
+        membersRead.cursor = page.nextCursor;
         for (const member of page.items) view.members.set(member.userId, member);
         this.whenMembers();
       }
@@ -210,7 +223,7 @@ export class DialogScreen {
 
   openMenu(place) {
     const { app, dialog } = this;
-    const settings = dialog.me ?? {};
+    const settings = dialog.me;
     const set = (changes) => attempt(() => app.parley.updateSettings(this.dialogId, changes));
     // A phone's head has no place for all.
     const isNarrow = matchMedia("(max-width: 480px)").matches;
@@ -218,9 +231,9 @@ export class DialogScreen {
       isNarrow && this.mayCall && { icon: "video", label: t("call.video"), action: () => app.calls.start(app.people.otherOf(dialog), "video") },
       isNarrow && { icon: "search", label: t("dialog.search"), action: () => this.searchHere() },
       { icon: "info", label: t("dialog.details"), action: () => this.openInfo() },
-      !app.isGuest && { icon: settings.notify === "never" ? "bell" : "bellOff", label: t(settings.notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: settings.notify === "never" ? null : "never" }) },
-      !app.isGuest && { icon: "pin", label: t(settings.pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !settings.pinned }) },
-      !app.isGuest && { icon: "archive", label: t(settings.archived ? "dialog.unarchive" : "dialog.archive"), action: () => set({ archived: !settings.archived }) },
+      !app.isGuest && { icon: settings?.notify === "never" ? "bell" : "bellOff", label: t(settings?.notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: settings?.notify === "never" ? null : "never" }) },
+      !app.isGuest && { icon: "pin", label: t(settings?.pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !settings?.pinned }) },
+      !app.isGuest && { icon: "archive", label: t(settings?.archived ? "dialog.unarchive" : "dialog.archive"), action: () => set({ archived: !settings?.archived }) },
       "-",
       { icon: "trash", label: t("dialog.clear"), danger: true, action: async () => { if (await ask(t("dialog.clear"), t("dialog.clearText"), t("dialog.clear"))) attempt(() => app.parley.clearDialog(this.dialogId)); } },
     ]);

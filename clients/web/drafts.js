@@ -18,6 +18,7 @@ export class Drafts {
   /** By dialog: the draft of a message that the outbox is storing. */
   leaving = new Map();
 
+  /** @param {import("./app.js").App} app */
   constructor(app) {
     this.app = app;
     app.parley.on("draft.updated", ({ dialogId, draft }) => { if (isSame(this.kept(dialogId), draft)) this.put(dialogId); });

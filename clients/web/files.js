@@ -93,7 +93,7 @@ function soundOf(app, file, waveform) {
   const length = () => (Number.isFinite(audio.duration) ? audio.duration : (file.durationMs ?? 0) / 1000);
   const draw = () => {
     const done = length() ? audio.currentTime / length() : 0;
-    [...wave.children].forEach((bar, index) => bar.classList.toggle("done", index / 40 < done));
+    for (const [index, bar] of [...wave.children].entries()) bar.classList.toggle("done", index / 40 < done);
     wave.setAttribute("aria-valuenow", Math.round(done * 100));
     time.textContent = duration(audio.paused && !audio.currentTime ? file.durationMs : audio.currentTime * 1000);
     fill(play, svg(icons[audio.paused ? "play" : "pause"]));

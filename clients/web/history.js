@@ -29,6 +29,10 @@ const PAGES = 50;
 const FOUND = 2000;
 
 export class History {
+  /** The number of the last message in the server's first answer. */
+  freshSeq;
+
+  /** @param {import("./dialog.js").DialogScreen} screen */
   constructor(screen) {
     this.screen = screen;
     this.view = screen.view;
@@ -336,7 +340,7 @@ export class History {
 
   isTogether(one, other) {
     const isSpeech = (message) => message.content.type !== "system" && message.content.type !== "call";
-    return one.senderId === other.senderId && isSpeech(one) && isSpeech(other) && new Date(other.sentAt) - new Date(one.sentAt) < TOGETHER;
+    return one.senderId === other.senderId && isSpeech(one) && isSpeech(other) && Date.parse(other.sentAt) - Date.parse(one.sentAt) < TOGETHER;
   }
 
   /**
@@ -453,7 +457,8 @@ export class History {
   lead() {
     const { isLed, hasBegun } = this.jumping ?? this;
     this.isLed = true;
-    return this.jumping = { isLed, hasBegun };
+    this.jumping = { isLed, hasBegun };
+    return this.jumping;
   }
 
   /** Shows a message in the middle of the screen, wherever in the history it is. It gets the focus, unless it is shown there anew. */
@@ -483,7 +488,8 @@ export class History {
     this.skipTo(message.seq);
     this.isAtEnd = false;
     this.isStale = true;
-    const hold = this.hold = { key: message.key, top: 0 };
+    const hold = { key: message.key, top: 0 };
+    this.hold = hold;
     this.draw();
     const { element } = this.rows.get(message.key);
     hold.top = Math.max(0, (this.scroller.clientHeight - element.offsetHeight) / 2);

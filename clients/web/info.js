@@ -37,7 +37,10 @@ export function infoPanel(app, screen) {
   draw();
   loadMedia(app, screen, media);
   const ends = [
-    app.parley.on("dialogs", () => (panel.isConnected ? whenReleased(body, draw) : ends.forEach((end) => end()))),
+    app.parley.on("dialogs", () => {
+      if (panel.isConnected) whenReleased(body, draw);
+      else for (const end of ends) end();
+    }),
     app.parley.on("member.updated", ({ dialogId, member }) => { if (dialogId === screen.dialogId && screen.dialog && panel.isConnected) members?.change(member); }),
     app.people.onChange(() => panel.isConnected && whenReleased(body, draw)),
   ];
@@ -194,7 +197,10 @@ function membersOf(app, screen) {
     draw();
   };
   /** One page at a time, whoever asks for it. */
-  const next = () => loading ??= load().finally(() => { loading = undefined; });
+  const next = () => {
+    loading ??= load().finally(() => { loading = undefined; });
+    return loading;
+  };
   const more = async () => {
     rows += PAGE;
     if (cursor && found().length < rows) await next();

@@ -35,7 +35,7 @@ export async function findDialogs(app, query, show) {
   if (!query || !app.parley.hasMoreDialogs) return;
   const more = [];
   for (let cursor, pages = 0; (!pages || cursor) && pages < SEARCH_PAGES && !more.length; pages += 1) {
-    const page = await app.parley.listDialogs({ query, limit: 20, ...(cursor && { cursor }) }).catch(() => ({ items: [] }));
+    const page = await app.parley.listDialogs({ query, limit: 20, cursor }).catch(() => ({ items: [] }));
     more.push(...page.items.filter((dialog) => !known.some((each) => each.id === dialog.id)));
     cursor = page.nextCursor;
   }
@@ -68,6 +68,7 @@ export function dialogPicker(app, pick) {
 }
 
 export class DialogList {
+  /** @param {import("./app.js").App} app */
   constructor(app) {
     this.app = app;
     this.filter = "all";
@@ -311,9 +312,10 @@ export class DialogList {
   /** Loads what is pinned: it stands at the top, wherever its page is. */
   async loadPinned() {
     const { parley } = this.app;
+    /** @type {string | null | undefined} */
     let cursor;
     while (parley.hasMoreDialogs && cursor !== null) {
-      cursor = (await parley.listDialogs({ pinned: true, limit: PAGE, ...(cursor && { cursor }) }).catch(() => ({}))).nextCursor ?? null;
+      cursor = (await parley.listDialogs({ pinned: true, limit: PAGE, cursor }).catch(() => undefined))?.nextCursor ?? null;
     }
   }
 
@@ -384,7 +386,7 @@ export class DialogList {
     const people = found.filter((user) => !known.has(user.id));
     const head = (text) => h("h2", { class: "dialogs-head" }, text);
     // Whoever has gone on by the keyboard stays at the same row when more is found, or is at the first one.
-    const focused = this.nav.contains(document.activeElement) && document.activeElement;
+    const focused = this.nav.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement);
     fill(this.nav,
       dialogs.length > 0 && [head(t("search.dialogs")), dialogs.slice(0, 20).map((dialog) => this.hit(dialog.id, app.people.avatar({ dialog, size: 40 }),
         app.people.titleOf(dialog), "", () => app.openDialog(dialog.id)))],
@@ -392,7 +394,10 @@ export class DialogList {
         app.people.nameOf(user.id, user.name), cleanAddress(user.jid), () => app.openPrivate(user.id)))],
       head(t("search.messages")),
       messages === undefined ? h("p", { class: "empty" }, t("loading")) : this.messageRows(messages, typed));
-    if (focused) ([...this.nav.querySelectorAll(".row")].find((row) => row.dataset.hit === focused.dataset.hit) ?? this.nav.querySelector(".row") ?? this.search).focus({ preventScroll: true });
+    if (!focused) return;
+    const rows = [.../** @type {NodeListOf<HTMLElement>} */ (this.nav.querySelectorAll(".row"))];
+    const next = rows.find((row) => row.dataset.hit === focused.dataset.hit) ?? rows[0] ?? this.search;
+    next.focus({ preventScroll: true });
   }
 
   /** The messages as rows: hits of a search for what was typed, or messages that were not searched for. */
@@ -405,7 +410,7 @@ export class DialogList {
       const isMine = message.senderId === app.parley.userId;
       // The title of a private dialog names the other one, and a long name would leave no place for the hit.
       const isOfOther = dialog?.type === "private" && !isMine;
-      const { title: sender, address } = isMine ? { title: t("you") } : app.people.markedNameOf(message.senderId, message.senderNick, isOfOther ? dialog.user : undefined);
+      const { title: sender, address } = isMine ? { title: t("you"), address: undefined } : app.people.markedNameOf(message.senderId, message.senderNick, isOfOther ? dialog.user : undefined);
       const title = dialog && !isOfOther ? app.people.titleOf(dialog) : sender;
       const found = marked(summary(app, message), typed);
       return this.hit(message.id, dialog ? app.people.avatar({ dialog, size: 40 }) : app.people.avatar({ userId: message.senderId, nick: message.senderNick, size: 40 }), title,
@@ -413,7 +418,17 @@ export class DialogList {
     });
   }
 
-  /** Returns a row of what was found; `address` is that of a sender who looks like somebody else, on a line of its own, so that it is not cut off. */
+  /**
+   * Returns a row of what was found; `address` is that of a sender who looks like somebody else, on a line of its own, so that it is not cut off.
+   *
+   * @param {string} id
+   * @param {Element} avatar
+   * @param {string} title
+   * @param {any} text
+   * @param {() => void} action
+   * @param {string} [when]
+   * @param {string} [address]
+   */
   hit(id, avatar, title, text, action, when, address) {
     return h("button", { type: "button", class: "row", data: { hit: id }, on: { click: action } }, avatar, h("span", { style: { "min-width": "0" } },
       h("span", { class: "line" }, name(title, "title cut"), when && h("span", { class: "when" }, when)),

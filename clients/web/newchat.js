@@ -20,7 +20,13 @@ export async function firstFound(search, input) {
   return [];
 }
 
-/** A line for a person. */
+/**
+ * A line for a person.
+ *
+ * @param {import("./app.js").App} app
+ * @param {string} userId
+ * @param {{ note?: any, tail?: any, action?: () => void, given?: string }} options `given` is a name for those who have no other.
+ */
 export function personItem(app, userId, { note, tail, action, given }) {
   const content = [app.people.avatar({ userId, nick: given, presence: true, size: 36 }), h("span", { class: "grow" }, name(app.people.nameOf(userId, given), "cut"),
     note && h("span", { class: "note cut", style: { display: "block" } }, note)), tail];
@@ -30,6 +36,10 @@ export function personItem(app, userId, { note, tail, action, given }) {
 /**
  * A field that finds people, with the caller's contacts below it as long as it is empty. `pick` is given an id; a whole address that
  * nobody has here can be picked too, where the server talks with others.
+ *
+ * @param {import("./app.js").App} app
+ * @param {(id: string) => void} pick
+ * @param {{ isChosen?: (id: string) => boolean }} options
  */
 function peopleSearch(app, pick, { isChosen } = {}) {
   const results = h("div", { class: "results" });

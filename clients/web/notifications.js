@@ -9,7 +9,8 @@ import { cut } from "./text.js";
 const LARGE = 100;
 
 /** Returns which messages of a dialog are notified: as the user has chosen, or by the default of docs/app-protocol.md, "Settings of a dialog". */
-function notifyIn({ type, memberCount = 0, me } = {}) {
+function notifyIn(dialog) {
+  const { type, memberCount = 0, me } = dialog ?? {};
   return me?.notify ?? (type === "public" || (type === "group" && memberCount > LARGE) ? "mentions" : "always");
 }
 

@@ -19,6 +19,7 @@ const isHidden = (id) => id.startsWith(HIDDEN);
 
 /** Keeps what the screens show of people, and tells when it has changed. */
 export class People {
+  /** @param {import("../js/parley.js").Parley} parley */
   constructor(parley) {
     this.parley = parley;
     this.contacts = new Map();
@@ -121,7 +122,8 @@ export class People {
     let known = this.looks.get(id);
     if (!known) {
       if (this.looks.size >= COMPARED_MAX) this.forget(this.looks.keys().next().value);
-      this.looks.set(id, known = new Map());
+      known = new Map();
+      this.looks.set(id, known);
     }
     for (const text of [title, address, address.split("@")[0]]) {
       if (known.has(text) || known.size >= LOOKS_MAX) continue;
@@ -180,7 +182,11 @@ export class People {
 
   // MARK: Pictures
 
-  /** The picture of a user or a dialog: theirs, or their initials on a colour of their own. */
+  /**
+   * The picture of a user or a dialog: theirs, or their initials on a colour of their own.
+   *
+   * @param {{ userId?: string, nick?: string, dialog?: import("../js/parley.js").Dialog, size?: number, presence?: boolean }} whose
+   */
   avatar({ userId, nick, dialog, size, presence = false }) {
     if (dialog?.type === "private") userId = this.otherOf(dialog);
     const isGroup = !userId;

@@ -2,7 +2,11 @@
 
 import { h } from "./dom.js";
 
-/** By version: error-correction bytes of a block, and the numbers of data bytes of the blocks. Level M, versions 1 to 13. */
+/**
+ * By version: error-correction bytes of a block, and the numbers of data bytes of the blocks. Level M, versions 1 to 13.
+ *
+ * @type {[correction: number, data: number[]][]}
+ */
 const BLOCKS = [
   [10, [16]], [16, [28]], [26, [44]], [18, [32, 32]], [24, [43, 43]], [16, [27, 27, 27, 27]], [18, [31, 31, 31, 31]], [22, [38, 38, 39, 39]],
   [22, [36, 36, 36, 37, 37]], [26, [43, 43, 43, 43, 44]], [30, [50, 51, 51, 51, 51]], [22, [36, 36, 36, 36, 36, 36, 37, 37]],
@@ -55,7 +59,10 @@ function encode(text) {
   for (let index = 0; index < bits.length; index += 8) data.push(bits.slice(index, index + 8).reduce((value, bit) => (value << 1) | bit, 0));
   for (let pad = 0xec; data.length < capacity; pad ^= 0xec ^ 0x11) data.push(pad);
   let start = 0;
-  const blocks = sizes.map((size) => data.slice(start, (start += size)));
+  const blocks = sizes.map((size) => {
+    start += size;
+    return data.slice(start - size, start);
+  });
   const corrections = blocks.map((block) => correction(block, count));
   const interleaved = (lists) => Array.from({ length: Math.max(...lists.map((list) => list.length)) }, (_, index) => lists.map((list) => list[index]).filter((byte) => byte !== undefined)).flat();
   return { version, bytes: [...interleaved(blocks), ...interleaved(corrections)] };
@@ -69,7 +76,7 @@ function withRemainder(value, generator, length) {
 }
 
 const MASKS = [
-  (x, y) => (x + y) % 2 === 0, (x, y) => y % 2 === 0, (x) => x % 3 === 0, (x, y) => (x + y) % 3 === 0,
+  (x, y) => (x + y) % 2 === 0, (_, y) => y % 2 === 0, (x) => x % 3 === 0, (x, y) => (x + y) % 3 === 0,
   (x, y) => (Math.floor(x / 3) + Math.floor(y / 2)) % 2 === 0, (x, y) => ((x * y) % 2) + ((x * y) % 3) === 0,
   (x, y) => (((x * y) % 2) + ((x * y) % 3)) % 2 === 0, (x, y) => (((x + y) % 2) + ((x * y) % 3)) % 2 === 0,
 ];
@@ -163,6 +170,8 @@ export function qrCode(text, label) {
   context.fillStyle = "#fff";
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.fillStyle = "#000";
-  rows.forEach((row, y) => row.forEach((value, x) => { if (value) context.fillRect(x * scale, y * scale, scale, scale); }));
+  for (const [y, row] of rows.entries()) {
+    for (const [x, isDark] of row.entries()) if (isDark) context.fillRect(x * scale, y * scale, scale, scale);
+  }
   return canvas;
 }

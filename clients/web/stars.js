@@ -8,6 +8,7 @@ const PAGE = 100;
 
 /** The stars of the newest messages: older ones are asked for when messages of their time are shown. */
 export class Stars {
+  /** @param {import("../js/parley.js").Parley} parley */
   constructor(parley) {
     this.parley = parley;
     this.ids = new Set();
@@ -72,7 +73,7 @@ export async function starsScreen(app, back) {
   };
   const add = (found) => {
     messages.push(...found.filter(({ id }) => !messages.some((each) => each.id === id)));
-    messages.sort((a, b) => (a.sentAt < b.sentAt) - (a.sentAt > b.sentAt));
+    messages.sort((a, b) => (a.sentAt > b.sentAt ? -1 : Number(a.sentAt < b.sentAt)));
   };
   const load = () => attempt(async () => {
     const page = await app.stars.page(cursor);

@@ -1,14 +1,15 @@
 // Keeps the client's own files, so that it starts without a network. It never keeps anything of the protocol or of people:
 // messages are in the SDK's store.
 
+const worker = /** @type {WorkerScope} */ (/** @type {unknown} */ (self));
 const CACHE = "/client/0/";
 /** What another app has shared, until the page has taken it (share.js): `/shared` tells what it is, `/shared/0` and so on are the files. */
 const SHARED = "shared";
 /** The most files of one message. */
 const FILES = 10;
 
-self.addEventListener("install", (event) => {
-  self.skipWaiting();
+worker.addEventListener("install", (event) => {
+  worker.skipWaiting();
   event.waitUntil(keep());
 });
 
@@ -21,14 +22,14 @@ async function keep() {
   await Promise.all([cache.put("/", answer), cache.addAll(files)]);
 }
 
-self.addEventListener("activate", (event) => {
+worker.addEventListener("activate", (event) => {
   event.waitUntil((async () => {
     for (const name of await caches.keys()) if (![CACHE, SHARED, "texts"].includes(name)) await caches.delete(name);
-    await self.clients.claim();
+    await worker.clients.claim();
   })());
 });
 
-self.addEventListener("fetch", (event) => {
+worker.addEventListener("fetch", (event) => {
   const address = new URL(event.request.url);
   if (address.origin !== location.origin) return;
   if (event.request.method === "POST" && address.pathname === "/share") event.respondWith(takeShare(event.request));
@@ -56,14 +57,15 @@ async function takeShare(request) {
   try {
     await caches.delete(SHARED);
     const form = await request.formData();
-    const files = form.getAll("files").filter((each) => each.name);
+    const files = form.getAll("files").filter((each) => each instanceof File && each.name);
     const cache = await caches.open(SHARED);
     const names = [];
     for (const file of files.slice(0, FILES)) {
       await cache.put(`/shared/${names.length}`, new Response(file)).then(() => names.push(file.name), () => { /* There is no room for it. */ });
     }
     const [title, text, url] = ["title", "text", "url"].map((name) => form.get(name) ?? "");
-    await cache.put("/shared", Response.json({ title, text, url, names, lost: files.length - names.length, time: Date.now() }));
+    const shared = { title, text, url, names, lost: files.length - names.length, time: Date.now() };
+    await cache.put("/shared", new Response(JSON.stringify(shared)));
   } catch {
     // What cannot be read cannot be shared.
   }
@@ -80,7 +82,7 @@ async function file(request) {
   return answer;
 }
 
-self.addEventListener("push", (event) => event.waitUntil(show(event.data?.json() ?? {})));
+worker.addEventListener("push", (event) => event.waitUntil(show(event.data?.json() ?? {})));
 
 /**
  * Shows a push. Its texts are keys of the catalogue, which a page has put aside in the user's language, or texts of the app's backend. The
@@ -91,20 +93,20 @@ async function show({ title, body, dialogId, callId, type }) {
   const texts = await (await (await caches.open("texts")).match("/texts"))?.json() ?? {};
   const write = (part) => part?.text ?? texts[part?.key]?.replace(/\{(\d)\}/g, (_, index) => part.args?.[index] ?? "") ?? part?.args?.[0] ?? "";
   if (type === "call.end") {
-    for (const each of await self.registration.getNotifications({ tag: callId })) each.close();
+    for (const each of await worker.registration.getNotifications({ tag: callId })) each.close();
   }
-  await self.registration.showNotification(write(title) || "Parley", {
+  await worker.registration.showNotification(write(title) || "Parley", {
     body: write(body), tag: (type === "call" && callId) || (dialogId ?? callId ?? type), data: { dialogId },
   });
 }
 
-self.addEventListener("notificationclick", (event) => {
+worker.addEventListener("notificationclick", (event) => {
   event.notification.close();
   const { dialogId } = event.notification.data ?? {};
   event.waitUntil((async () => {
-    const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+    const pages = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
     const page = pages.find(({ url }) => new URL(url).pathname === "/");
-    if (!page) return self.clients.openWindow(dialogId ? `/#/dialog/${encodeURIComponent(dialogId)}` : "/");
+    if (!page) return worker.clients.openWindow(dialogId ? `/#/dialog/${encodeURIComponent(dialogId)}` : "/");
     // The page goes there without being loaded anew.
     page.postMessage({ dialogId });
     return page.focus();

@@ -137,11 +137,12 @@ function links(text) {
   const nodes = [];
   let end = 0;
   LINK.lastIndex = 0;
-  for (let match; (match = LINK.exec(text));) {
+  for (let match = LINK.exec(text); match; match = LINK.exec(text)) {
     const begin = match.index + match[1].length;
     const found = linkIn(match[2], match[1]);
     nodes.push(text.slice(end, begin), link(found));
-    end = LINK.lastIndex = begin + found.length;
+    end = begin + found.length;
+    LINK.lastIndex = end;
   }
   nodes.push(text.slice(end));
   return nodes.filter((node) => node !== "");
@@ -167,7 +168,14 @@ export function rich(text, mentions = [], mention = undefined) {
 }
 
 /** One to three emoji of UTS 51 as pictures: signs such as © only with U+FE0F. A browser that does not know the set has no large ones. */
-const EMOJI = (() => { try { return new RegExp("^(?:\\p{RGI_Emoji}\\s?){1,3}$", "v"); } catch { return undefined; } })();
+const EMOJI = (() => {
+  try {
+    // biome-ignore lint/complexity/useRegexLiterals: a browser that does not know the flag would refuse the whole file.
+    return new RegExp("^(?:\\p{RGI_Emoji}\\s?){1,3}$", "v");
+  } catch {
+    return undefined;
+  }
+})();
 
 /** Whether a text is one to three emoji, which are shown large. */
 export const isEmoji = (text) => text.length < 60 && EMOJI?.test(text) === true;

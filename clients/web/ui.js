@@ -23,7 +23,14 @@ export function field(label, properties = {}, tag = "input") {
   return { element, input };
 }
 
-/** A line of a panel: icon, label, and what stands at its end. */
+/**
+ * A line of a panel: icon, label, and what stands at its end.
+ *
+ * @param {string | undefined | false} icon
+ * @param {any} label
+ * @param {((event: any) => void) | undefined | false} [action]
+ * @param {{ danger?: boolean, tail?: any, note?: any }} options
+ */
 export function item(icon, label, action, { danger = false, tail, note } = {}) {
   const content = [icon && svg(icons[icon]), h("span", { class: "grow" }, label, note && h("span", { class: "note cut", style: { display: "block" } }, note)),
     tail !== undefined && h("span", { class: "tail" }, tail)];
@@ -55,7 +62,7 @@ export function copy(text) {
     if (navigator.clipboard) return navigator.clipboard.writeText(text);
     // A page that came without HTTPS has no clipboard, but what is selected in it can be copied.
     const area = h("textarea", { readonly: true, "aria-hidden": "true" });
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     (before?.closest("dialog") ?? document.body).append(area);
     area.value = text;
     area.select();
@@ -95,11 +102,12 @@ export function menu(place, entries) {
   const close = (refocus = true) => {
     element.remove();
     document.removeEventListener("pointerdown", outside, true);
-    window.removeEventListener("resize", close);
+    window.removeEventListener("resize", closeAtResize);
     if (place instanceof Element) place.removeAttribute("aria-expanded");
     openMenu = undefined;
     if (refocus && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
   };
+  const closeAtResize = () => close();
   const outside = (event) => { if (!element.contains(event.target)) close(false); };
   for (const entry of entries.filter(Boolean)) {
     if (entry === "-") element.append(h("hr", { role: "separator" }));
@@ -130,7 +138,7 @@ export function menu(place, entries) {
   element.style.top = `${Math.max(8, box.bottom + height + 8 > innerHeight ? box.top - height - 4 : box.bottom + 4)}px`;
   if (place instanceof Element) place.setAttribute("aria-expanded", "true");
   document.addEventListener("pointerdown", outside, true);
-  window.addEventListener("resize", close);
+  window.addEventListener("resize", closeAtResize);
   openMenu = close;
   element.querySelector("button")?.focus({ preventScroll: true });
   return close;
@@ -138,7 +146,13 @@ export function menu(place, entries) {
 
 // MARK: Sheets
 
-/** Opens a modal sheet. `build` is given a function that closes it, and returns its content. */
+/**
+ * Opens a modal sheet. `build` is given a function that closes it, and returns its content.
+ *
+ * @param {string} title
+ * @param {(close: () => void) => any} build
+ * @param {{ onClose?: () => void }} options
+ */
 export function sheet(title, build, { onClose } = {}) {
   const id = `sheet-${Math.random().toString(36).slice(2)}`;
   const body = h("div", { class: "sheet-body" });

@@ -17,7 +17,8 @@ async function stored(who, dialogId) {
   for (let before; ;) {
     const page = await who.listMessages(dialogId, { before, limit: 100 });
     all.unshift(...page.items.reverse());
-    if (!(before = page.nextCursor)) return all;
+    before = page.nextCursor;
+    if (!before) return all;
   }
 }
 /** Waits until a client has heard all these texts; gives them in the order in which they came. */

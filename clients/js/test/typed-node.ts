@@ -1,5 +1,5 @@
 /** The part of typed.ts that only Node has. */
-import { FileStorage, Parley, Storage } from "parley-client";
+import { FileStorage, Parley, type Storage } from "parley-client";
 
 const storage: Storage = new FileStorage("juliet.store");
 export const parley = new Parley({ url: "http://127.0.0.1:8080", storage });

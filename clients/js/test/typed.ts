@@ -1,7 +1,7 @@
 /** A program that types.test.js compiles: it uses each class, and what it says to be wrong has to be refused. It never runs. */
 import {
-  Call, Content, DialogView, Events, IndexedDBStorage, LocalMessage, Me, MemoryStorage, Message, NewMessage, Options, Page, Parley, ParleyError,
-  SignInInput, Storage, StorageChange,
+  Call, type Content, type DialogView, type Events, IndexedDBStorage, type LocalMessage, type Me, MemoryStorage, type Message, type NewMessage, type Options, type Page, Parley, ParleyError,
+  type SignInInput, type Storage, type StorageChange,
 } from "parley-client";
 
 /** An app's own storage. */

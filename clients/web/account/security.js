@@ -18,7 +18,7 @@ export function passwordSheet(app, me, load) {
       close();
       toast(t("password.done"));
       load();
-    }, h("p", { class: "soft" }, t("password.text")), current && current.element, next.element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("save"), undefined, "main")));
+    }, h("p", { class: "soft" }, t("password.text")), current ? current.element : undefined, next.element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("save"), undefined, "main")));
   });
 }
 
@@ -109,7 +109,7 @@ export function addressSheet(app, me, kind, load) {
         await set({ [kind]: value, code: code.input.value.trim(), ...(password && { password: password.input.value }) });
         close();
         load();
-      }, h("p", { class: "soft" }, t("address.sent", { address: value })), code.element, password && password.element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("save"), undefined, "main"))));
+      }, h("p", { class: "soft" }, t("address.sent", { address: value })), code.element, password ? password.element : undefined, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("save"), undefined, "main"))));
       return app.parley.sendMyCode({ [kind]: value });
     };
     const remove = me[kind] && button(t("remove"), () => attempt(async () => { await set(null); close(); load(); }), "danger");
