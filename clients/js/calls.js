@@ -6,7 +6,11 @@ const CALLS_MAX = 50;
 export class Call {
   listeners = { state: new Set(), signal: new Set() };
 
-  constructor(client, state) { Object.assign(this, { client, id: state.id, state }); }
+  constructor(client, state) {
+    this.client = client;
+    this.id = state.id;
+    this.state = state;
+  }
 
   get isMine() { return this.state.callerId === this.client.userId; }
 
@@ -24,11 +28,14 @@ export class Call {
 
   /** One after the other: a candidate must not overtake its offer. */
   signal(action, data) {
-    const sent = (this.last ?? Promise.resolve()).catch(() => {}).then(async () => {
-      this.client.calls.apply(await this.client.request("POST", path`/calls/${this.id}/signals`, { body: { action, ...data } }));
-    });
-    this.last = sent;
-    return sent;
+    const before = this.last;
+    const send = async () => {
+      await before?.catch(() => {});
+      const body = { action, ...data };
+      this.client.calls.apply(await this.client.request("POST", path`/calls/${this.id}/signals`, { body }));
+    };
+    this.last = send();
+    return this.last;
   }
 
   ringing() { return this.signal("ringing"); }

@@ -14,7 +14,14 @@ export const delay = (n, first = 1000) => Math.min(DELAY_MAX, first * 2 ** n) * 
  */
 export class Connection {
   constructor(url, WebSocket, owner, timeout) {
-    Object.assign(this, { url, WebSocket, owner, timeout, state: "stopped", attempts: 0, replies: new Map(), number: 0 });
+    this.url = url;
+    this.WebSocket = WebSocket;
+    this.owner = owner;
+    this.timeout = timeout;
+    this.state = "stopped";
+    this.attempts = 0;
+    this.replies = new Map();
+    this.number = 0;
     this.wake = () => { if (this.state === "waiting") this.open(); else if (this.state === "online") this.ping(); };
     this.shown = () => { if (!globalThis.document?.hidden) this.wake(); };
   }

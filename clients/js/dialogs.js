@@ -89,8 +89,12 @@ export const dialogs = {
 
   // MARK: Sending
 
+  /**
+   * @param {string | import("./parley.js").NewMessage} message
+   * @returns {[body: any, files?: any[]]}
+   */
   prepare(message) {
-    const { files, text, ...body } = typeof message === "string" ? { text: message } : message;
+    const { files, text, ...body } = /** @type {any} */ (typeof message === "string" ? { text: message } : message);
     body.clientId ??= uuid();
     if (body.forwardFrom) return [body];
     const given = files?.map(asFile);

@@ -2,6 +2,7 @@ import { signedOut } from "./errors.js";
 
 /** What a tab does with what the others tell it: see tabs.js. */
 export const following = {
+  /** @param {any} message */
   async fromTab({ t, ...message }) {
     const { queue, store } = this;
     if (t === "entry") queue.take(message.entry);

@@ -1,6 +1,7 @@
 import { webcrypto } from "node:crypto";
 import { open, rename } from "node:fs/promises";
-import { MemoryStorage, Parley as Core } from "./parley.js";
+import { Parley as Core } from "./parley.js";
+import { MemoryStorage } from "./storage.js";
 import { WebSocket } from "./websocket.js";
 
 export * from "./parley.js";
@@ -27,13 +28,14 @@ export class FileStorage extends MemoryStorage {
   }
 
   load() {
-    return this.loading ??= (async () => {
+    this.loading ??= (async () => {
       this.file = await open(this.path, "a+", 0o600);
       for (const line of (await this.file.readFile("utf8")).split("\n")) {
         try { this.apply(JSON.parse(line).map(([table, key, value]) => [table, key, value ?? undefined])); } catch { /* cut off */ }
       }
       await this.rewrite();
     })();
+    return this.loading;
   }
 
   async get(table, key) {
@@ -52,7 +54,8 @@ export class FileStorage extends MemoryStorage {
     if (!changes.length) return;
     this.apply(changes);
     this.waiting.push(JSON.stringify(changes) + "\n");
-    await (this.writing ??= this.drain());
+    this.writing ??= this.drain();
+    await this.writing;
   }
 
   async drain() {

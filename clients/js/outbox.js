@@ -2,11 +2,25 @@ import { ParleyError, closed } from "./errors.js";
 import { delay } from "./connection.js";
 
 /**
+ * @typedef {object} Entry
+ * @property {string} key By which the entries are ordered.
+ * @property {string} clientId
+ * @property {string} dialogId
+ * @property {any} body
+ * @property {any[]} [files]
+ * @property {"storing" | "queued" | "failed"} state
+ * @property {string} createdAt
+ * @property {{ code: string, detail: string, field?: string }} [error]
+ * @property {number} [progress]
+ */
+
+/**
  * Messages that are to be sent, in order within each dialog, one at a time. An entry is `storing` until it is stored, then `queued`,
  * and `failed` if the server refuses it; it is removed when the server has it. A repeat after a lost answer has the same `clientId`
  * and makes no second message.
  */
 export class Outbox {
+  /** @type {Map<string, Entry>} */
   entries = new Map();
   /** By dialog: the running work. */
   running = new Map();
@@ -28,7 +42,12 @@ export class Outbox {
 
   of(dialogId) { return [...this.entries.values()].filter((entry) => entry.dialogId === dialogId); }
 
-  /** As a message of its dialog. */
+  /**
+   * As a message of its dialog.
+   *
+   * @param {Entry} entry
+   * @returns {import("./parley.js").LocalMessage}
+   */
   shown({ clientId, dialogId, body, files, createdAt, state, error, progress }) {
     const content = body.content ?? { type: "text", text: "" };
     const attachments = files?.map(({ name, mediaType, size, data }) => ({ name, mediaType, size, data }))
@@ -41,7 +60,6 @@ export class Outbox {
   }
 
   async add(dialogId, body, files) {
-    const { client } = this;
     const waiting = this.entries.get(body.clientId);
     // A bot that gets an event again answers it again. The first answer is sent, even if it was refused before.
     if (waiting?.dialogId === dialogId) {
@@ -50,6 +68,7 @@ export class Outbox {
     }
     if (waiting) throw new ParleyError("client-id-reused", "A message with this clientId waits for another dialog.");
     this.last = Math.max(this.last + 1, Date.now());
+    /** @type {Entry} */
     const entry = {
       key: String(this.last).padStart(16, "0") + body.clientId, clientId: body.clientId, dialogId, body, files, state: "storing",
       createdAt: this.client.now().toISOString(),
@@ -70,7 +89,7 @@ export class Outbox {
 
   /** Files are kept where the storage can hold them, which that of Safari's private windows cannot; else they and the message end with the process. */
   async keep(entry, members) {
-    const { progress, ...kept } = { ...entry, ...members };
+    const kept = { ...entry, ...members, progress: undefined };
     const { storage } = this.client;
     const write = () => storage.write([["outbox", entry.key, kept]]);
     if (!entry.files) return write();
@@ -80,10 +99,14 @@ export class Outbox {
     await write();
   }
 
+  /**
+   * @param {Entry} entry
+   * @param {{ isGone?: boolean, message?: import("./parley.js").Message }} what
+   */
   tell(entry, { isGone, message } = {}) {
     const { clientId, dialogId } = entry;
     this.client.emit("outbox", { clientId, dialogId, entry: isGone ? undefined : this.shown(entry), isGone, message });
-    this.client.store.views.get(dialogId)?.forEach((view) => view.changed());
+    this.client.store.views.get(dialogId)?.forEach((view) => { view.changed(); });
     if (this.isEmpty()) this.client.emit("drained");
   }
 
@@ -161,11 +184,16 @@ export class Outbox {
   /** Only the tab with the connection sends. */
   drain(dialogId) {
     if (this.running.has(dialogId) || !this.client.sends) return;
-    const work = this.run(dialogId).catch((error) => this.client.failed(error)).finally(() => {
+    const work = async () => {
+      try {
+        await this.run(dialogId);
+      } catch (error) {
+        this.client.failed(error);
+      }
       this.running.delete(dialogId);
       if (this.client.sends && this.next(dialogId)) this.drain(dialogId);
-    });
-    this.running.set(dialogId, work);
+    };
+    this.running.set(dialogId, work());
   }
 
   async run(dialogId) {

@@ -17,8 +17,12 @@ const FLUSH_AFTER = 50;
 const ACK_EVERY = 10_000;
 const PROOFS = 3;
 
+/** The class of what the other files have. */
+const Assembled = /** @type {new () => typeof dialogs & typeof following & typeof operations & typeof people} */ (class {});
+Object.assign(Assembled.prototype, dialogs, following, operations, people);
+
 /** The client: see parley.d.ts. */
-export class Parley {
+export class Parley extends Assembled {
   state = "stopped";
   calls = new Calls(this);
   queue = new Outbox(this);
@@ -36,16 +40,24 @@ export class Parley {
   asked = new Map();
   pictures = new Map();
   acked = 0;
+  ackedCursor;
   isReplay = false;
   /** The events whose listeners have not ended, oldest first, each with the cursor before it. */
   handled = new Set();
+  /** The promise of `open`. */
+  opened;
+  /** The presence that the app has set. */
+  wish;
 
+  /** @param {import("./parley.js").Options} options */
   constructor({ url, storage, account = "default", client = "parley.js", keepMessages = 60, keepDialogs = 50, sendDelivered = true,
     shareConnection = true, requestTimeout = 90_000, ...given } = {}) {
+    super();
     this.url = new URL(url ?? globalThis.location.origin).href.replace(/\/+$/, "");
     const name = `parley:${account}`;
     this.storage = storage ?? (globalThis.indexedDB ? new IndexedDBStorage(name) : new MemoryStorage());
-    Object.assign(this, { client, sendDelivered });
+    this.client = client;
+    this.sendDelivered = sendDelivered;
     this.store = new Store(this.storage, { keepMessages, keepDialogs }, {
       dialogs: (id) => this.dialogsChanged([id]),
       missing: (id) => this.fetchDialog(id),
@@ -63,7 +75,7 @@ export class Parley {
     };
     // A timer of more than 31 bits fires at once, also one of `Infinity`.
     const timeout = Math.min(requestTimeout, 2 ** 30);
-    const fetch = given.fetch ?? ((...input) => globalThis.fetch(...input));
+    const fetch = given.fetch ?? ((address, input) => globalThis.fetch(address, input));
     this.tabs = new Tabs(name, shareConnection, { onLead: () => this.lead(), onMessage: (message) => this.fromTab(message) });
     this.requests = new Requests(this.url, fetch, this.session, (work) => this.tabs.alone(work), timeout);
     this.connection = new Connection(this.url.replace(/^http/, "ws") + "/v1/ws", given.WebSocket ?? globalThis.WebSocket, {
@@ -85,7 +97,10 @@ export class Parley {
   get signedIn() { return this.session.current !== undefined; }
   get isLeader() { return this.tabs.leads || !this.tabs.locks; }
   get sends() { return !this.isClosed && this.signedIn && this.isLeader; }
-  get dialogs() { return this.sorted ??= this.store.list(); }
+  get dialogs() {
+    this.sorted ??= this.store.list();
+    return this.sorted;
+  }
   get hasMoreDialogs() { return this.store.listCursor !== null; }
   get totalUnread() { return this.store.totalUnread; }
   get totalMentions() { return this.store.totalMentions; }
@@ -100,9 +115,14 @@ export class Parley {
     return () => this.listeners.get(type).delete(listener);
   }
 
+  /**
+   * @param {string} type
+   * @param {(data: any) => unknown} test
+   */
   next(type, test = () => true) {
+    /** @type {Promise<any>} */
     const found = new Promise((resolve, reject) => {
-      const end = (settle, value) => {
+      const end = (settle, value = undefined) => {
         off();
         this.endings.delete(fail);
         settle(value);
@@ -171,7 +191,7 @@ export class Parley {
   // MARK: Session
 
   open() {
-    return this.opened ??= (async () => {
+    this.opened ??= (async () => {
       await this.session.reload();
       await this.store.load();
       this.store.user ??= this.session.current?.user;
@@ -180,6 +200,7 @@ export class Parley {
       if (this.signedIn) this.queue.drainAll();
       return this.signedIn;
     })();
+    return this.opened;
   }
 
   async request(method, address, input) {
@@ -188,6 +209,7 @@ export class Parley {
     return this.requests.send(method, address, input);
   }
 
+  /** @param {any} input */
   async signIn({ identity, ...input }) {
     await this.open();
     if (identity) input.identityToken = await identity((await this.request("POST", "/nonces", { token: false })).nonce);
@@ -238,8 +260,10 @@ export class Parley {
   async wipe(keepsOutbox) {
     if (!keepsOutbox) return this.storage.clear();
     const gone = [["state", "session"], ["state", "sync"]];
-    for (const table of ["dialogs", "tails"]) for (const [key] of await this.storage.all(table)) gone.push([table, key]);
-    await this.storage.write(gone);
+    for (const table of ["dialogs", "tails"]) {
+      for (const [key] of await this.storage.all(table)) gone.push([table, key]);
+    }
+    await this.storage.write(gone.map(([table, key]) => [table, key, undefined]));
   }
 
   /** Nothing of the former user is left in memory, nor is it stored any more. */
@@ -294,12 +318,13 @@ export class Parley {
     this.connected = undefined;
     this.departure = error;
     this.isFollowing = false;
-    return this.disconnecting = (async () => {
+    this.disconnecting = (async () => {
       if (this.tabs.leads) await this.flush(true);
       this.connection.stop();
       this.tabs.leave();
       if (this.state !== "stopped") this.turn({ state: "stopped" });
     })();
+    return this.disconnecting;
   }
 
   async close() {
@@ -318,6 +343,7 @@ export class Parley {
 
   sent() { return this.queue.isEmpty() ? Promise.resolve() : this.next("drained"); }
 
+  /** @param {{ state: import("./parley.js").ConnectionState, retryAt?: number, error?: import("./parley.js").ParleyError }} change */
   turn({ state, retryAt, error }) {
     const isSame = state === this.state && state === "connecting";
     this.state = state;
@@ -383,7 +409,8 @@ export class Parley {
     const before = this.store.cursor;
     this.store.apply(frame);
     if (frame.cursor) this.later();
-    const promised = this.promised = [];
+    const promised = [];
+    this.promised = promised;
     const message = type === "message.created" ? data.message : undefined;
     const isOwn = message?.senderId === this.userId;
     if (isOwn && message.clientId) this.queue.settle(message);
@@ -433,7 +460,8 @@ export class Parley {
 
   /** Events were lost: the lists are fetched again, and nothing is stored before. */
   async resync({ reason, cursor }) {
-    const mark = this.resyncing = {};
+    const mark = {};
+    this.resyncing = mark;
     this.store.cursor = cursor;
     this.handled.clear();
     for (;;) {
@@ -468,7 +496,7 @@ export class Parley {
 
   /** Stores the effects of events together with their cursor. */
   flush(isLast = false) {
-    return this.flushing = this.flushing.then(async () => {
+    this.flushing = this.flushing.then(async () => {
       if (this.resyncing) return;
       const cursor = this.safeCursor;
       const changes = this.store.changes(cursor);
@@ -483,7 +511,6 @@ export class Parley {
         this.connection.command("ack", { cursor }).catch(() => {});
       }
     });
+    return this.flushing;
   }
 }
-
-Object.assign(Parley.prototype, dialogs, following, operations, people);

@@ -22,6 +22,11 @@ export const people = {
     this.later();
   },
 
+  /**
+   * @param {string} dialogId
+   * @param {string} messageId
+   * @param {{ private?: boolean }} input
+   */
   markRead(dialogId, messageId, { private: isPrivate } = {}) {
     const me = this.store.dialogs.get(dialogId)?.me;
     if (me?.readMessageId === messageId && !me.markedUnread) return Promise.resolve();

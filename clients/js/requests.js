@@ -4,6 +4,15 @@ const encoder = encodeURIComponent;
 /** The bytes of a body that add a millisecond to the time of its request: a slow network takes long to carry them. */
 const SLOWEST = 16;
 
+/**
+ * @typedef {object} RequestInput
+ * @property {Record<string, unknown>} [query]
+ * @property {any} [body] Sent as JSON, bytes as they are.
+ * @property {Record<string, string>} [headers]
+ * @property {AbortSignal} [signal]
+ * @property {boolean} [token] Whether the access token is sent, which it is unless this is `false`.
+ */
+
 /** Returns a path with its parts encoded: path`/dialogs/${id}`. */
 export const path = (strings, ...values) => strings.reduce((all, part, i) => all + encoder(values[i - 1]) + part);
 
@@ -26,10 +35,20 @@ export function uuid() {
 export class Requests {
   /** `session` has `current`, `reload()`, `replace(session)` and `end(error)`; `lock(work)` runs it alone among the tabs. */
   constructor(base, fetch, session, lock, timeout) {
-    Object.assign(this, { base, fetch, session, lock, timeout, refreshing: undefined });
+    this.base = base;
+    this.fetch = fetch;
+    this.session = session;
+    this.lock = lock;
+    this.timeout = timeout;
   }
 
-  /** Returns the value of the answer: JSON, a Blob for other types, the fields for HEAD, undefined without a body. */
+  /**
+   * Returns the value of the answer: JSON, a Blob for other types, the fields for HEAD, undefined without a body.
+   *
+   * @param {string} method
+   * @param {string} path
+   * @param {RequestInput} input
+   */
   async send(method, path, { query, body, headers = {}, signal, token = true } = {}) {
     // A URL is sent without these segments (WHATWG URL 4.4): DELETE of members/.. would be one of the dialog.
     if (/\/(\.|%2e){1,2}(?=[/?]|$)/i.test(path)) throw new ParleyError("path-malformed", `${path}: nobody has this id.`);
@@ -46,6 +65,14 @@ export class Requests {
     }
   }
 
+  /**
+   * One attempt.
+   *
+   * @param {string} method
+   * @param {string} url
+   * @param {RequestInput} input
+   * @param {string} [token]
+   */
   async once(method, url, { body, headers = {}, signal }, token) {
     const fields = { ...headers };
     if (token) fields.Authorization = "Bearer " + token;
@@ -93,7 +120,7 @@ export class Requests {
 
   /** Replaces the access token `used`, unless it has been replaced meanwhile. Ends the session if the login has ended. */
   refresh(used) {
-    return this.refreshing ??= this.lock(async () => {
+    this.refreshing ??= this.lock(async () => {
       await this.session.reload();
       const session = this.session.current;
       if (!session) throw signedOut();
@@ -109,6 +136,7 @@ export class Requests {
         throw error;
       }
     }).finally(() => { this.refreshing = undefined; });
+    return this.refreshing;
   }
 }
 

@@ -9,7 +9,7 @@ export class MemoryStorage {
 
   async get(table, key) { return this.tables.get(table).get(key); }
 
-  async all(table) { return [...this.tables.get(table)].sort(([a], [b]) => (a > b) - (a < b)); }
+  async all(table) { return [...this.tables.get(table)].sort(([a], [b]) => (a < b ? -1 : Number(a > b))); }
 
   async write(changes) { this.apply(changes); }
 
@@ -32,9 +32,9 @@ export class IndexedDBStorage {
   constructor(name = "parley") { this.name = name; }
 
   database() {
-    return this.opening ??= new Promise((resolve, reject) => {
+    this.opening ??= new Promise((resolve, reject) => {
       const request = indexedDB.open(this.name, 1);
-      request.onupgradeneeded = () => TABLES.forEach((table) => request.result.createObjectStore(table));
+      request.onupgradeneeded = () => { for (const table of TABLES) request.result.createObjectStore(table); };
       request.onsuccess = () => {
         // Another tab wants to delete or change the database: reopened at the next use.
         request.result.onversionchange = () => this.close();
@@ -43,6 +43,7 @@ export class IndexedDBStorage {
       };
       request.onerror = () => reject(failure(request.error));
     });
+    return this.opening;
   }
 
   async run(tables, mode, work) {

@@ -5,6 +5,9 @@ const PRESENCES_MAX = 1000;
 /** Of two copies of a message, the newer one. */
 export const newer = (one, other) => (other && (!one || (other.version ?? 0) >= (one.version ?? 0)) ? other : one);
 
+/** Returns a negative number if the first one is less, a positive one if it is greater, and 0 if they are equal. */
+export const compared = (one, other) => (one < other ? -1 : Number(one > other));
+
 /** By what dialogs are ordered. */
 export const timeOf = (dialog) => dialog.lastMessage?.sentAt ?? dialog.updatedAt ?? dialog.createdAt ?? "";
 
@@ -39,7 +42,11 @@ export class Store {
   clock = 0;
   stamps = new Map();
 
-  constructor(storage, options, hooks) { Object.assign(this, { storage, options, hooks }); }
+  constructor(storage, options, hooks) {
+    this.storage = storage;
+    this.options = options;
+    this.hooks = hooks;
+  }
 
   // MARK: Persistence
 
@@ -90,8 +97,11 @@ export class Store {
   /**
    * The changes that make the storage equal to this; events after `cursor` will come again. The caller writes them; if that
    * fails, `markAllDirty`.
+   *
+   * @returns {import("./parley.js").StorageChange[]}
    */
   changes(cursor = this.cursor) {
+    /** @type {import("./parley.js").StorageChange[]} */
     const changes = [...this.dirty].map((key) => {
       const slash = key.indexOf("/"), table = key.slice(0, slash), id = key.slice(slash + 1);
       if (table === "dialogs") return [table, id, this.dialogs.get(id)];
@@ -112,7 +122,7 @@ export class Store {
   /** Pinned ones first, then by the last message. */
   list() {
     return [...this.dialogs.values()].sort((a, b) =>
-      !!b.me?.pinned - !!a.me?.pinned || (timeOf(a) < timeOf(b)) - (timeOf(a) > timeOf(b)));
+      Number(Boolean(b.me?.pinned)) - Number(Boolean(a.me?.pinned)) || compared(timeOf(b), timeOf(a)));
   }
 
   /** Puts dialogs of an answer to a request at `asked`, a value of `clock`. Returns the ids of those changed by an event since. */
@@ -187,12 +197,12 @@ export class Store {
     if (!isKnown) this.hooks.missing(dialogId);
     this.changeTail(dialogId, (messages) => insert(messages, message));
     this.resolve(dialogId, message);
-    this.views.get(dialogId)?.forEach((view) => view.add(message));
+    this.views.get(dialogId)?.forEach((view) => { view.add(message); });
   }
 
   updateMessage(message) {
     this.changeMessage(message.dialogId, message.id, (old) => newer(old, message));
-    this.views.get(message.dialogId)?.forEach((view) => view.changePin(message));
+    this.views.get(message.dialogId)?.forEach((view) => { view.changePin(message); });
   }
 
   changeMessage(dialogId, id, change) {
@@ -200,12 +210,12 @@ export class Store {
       this.changeDialog(dialogId, (dialog) => ({ ...dialog, lastMessage: change(dialog.lastMessage) }));
     }
     this.changeTail(dialogId, (messages) => messages.map((old) => (old.id === id ? change(old) : old)));
-    this.views.get(dialogId)?.forEach((view) => view.change(id, change));
+    this.views.get(dialogId)?.forEach((view) => { view.change(id, change); });
   }
 
   removeMessage(dialogId, id) {
     this.changeTail(dialogId, (messages) => messages.filter((old) => old.id !== id));
-    this.views.get(dialogId)?.forEach((view) => view.remove(id));
+    this.views.get(dialogId)?.forEach((view) => { view.remove(id); });
     if (this.dialogs.get(dialogId)?.lastMessage?.id === id) this.hooks.missing(dialogId);
   }
 
@@ -270,7 +280,7 @@ export class Store {
     const seen = [this.dialogs.get(dialogId)?.lastMessage, ...(this.tails.get(dialogId)?.messages ?? [])];
     for (const view of this.views.get(dialogId) ?? []) seen.push(...view.list);
     for (const message of seen) if (message && (message.id === delivered || message.id === read)) this.resolve(dialogId, message);
-    this.views.get(dialogId)?.forEach((view) => view.part(() => this.mark(marker)));
+    this.views.get(dialogId)?.forEach((view) => { view.part(() => this.mark(marker)); });
   }
 
   // MARK: People
@@ -312,7 +322,7 @@ export class Store {
       "dialog.deleted": () => this.removeDialog(data.dialogId),
       "dialog.cleared": () => {
         this.changeTail(data.dialogId, () => []);
-        this.views.get(data.dialogId)?.forEach((view) => view.clear());
+        this.views.get(data.dialogId)?.forEach((view) => { view.clear(); });
         this.hooks.missing(data.dialogId);
       },
       "member.updated": () => {
@@ -320,7 +330,7 @@ export class Store {
         const isMine = member.userId === this.user?.id;
         if (isMine && (member.role === "none" || member.role === "banned")) return this.removeDialog(dialogId);
         this.applyDialog(data);
-        this.views.get(dialogId)?.forEach((view) => view.changeMember(member));
+        this.views.get(dialogId)?.forEach((view) => { view.changeMember(member); });
         if (isMine) this.changeMine(dialogId, { role: member.role, nick: member.nick, kicked: member.kicked });
       },
       "settings.updated": () => {

@@ -5,7 +5,10 @@
 export class Tabs {
   constructor(name, isShared, { onLead, onMessage }) {
     const { locks } = globalThis.navigator ?? {};
-    Object.assign(this, { name, onLead, onMessage, leads: false });
+    this.name = name;
+    this.onLead = onLead;
+    this.onMessage = onMessage;
+    this.leads = false;
     this.locks = isShared && locks && globalThis.BroadcastChannel ? locks : undefined;
     if (!this.locks) return;
     this.channel = new BroadcastChannel(name);
@@ -18,12 +21,13 @@ export class Tabs {
     this.leaving = new AbortController();
     if (!this.locks) {
       this.leads = true;
-      return this.onLead();
+      this.onLead();
+      return;
     }
     const { signal } = this.leaving;
     const held = new Promise((resolve) => signal.addEventListener("abort", resolve));
     this.locks.request(this.name, { signal }, () => {
-      if (signal.aborted) return;
+      if (signal.aborted) return undefined;
       this.leads = true;
       this.onLead();
       return held;

@@ -23,12 +23,25 @@ export function typeOf(files) {
 }
 
 /**
+ * @typedef {object} UploadOptions
+ * @property {AbortSignal} [signal]
+ * @property {(done: number, total: number) => void} [onProgress]
+ * @property {"message" | "profile"} [purpose]
+ * @property {{ upload?: any }} [slot]
+ * @property {() => Promise<void>} [onSlot] Called when `slot` has changed.
+ */
+
+/**
  * Uploads a file: one part after the other, each continued where the server has it (the IETF's draft on resumable uploads). `slot`
  * keeps the slot, so that an upload continues after a restart.
+ *
+ * @param {any} client
+ * @param {import("./parley.js").FileInput} input
+ * @param {UploadOptions} options
  */
 export async function upload(client, input, { signal, onProgress, purpose, slot = {}, onSlot } = {}) {
   const { data, name, mediaType, size, width, height, durationMs } = asFile(input);
-  let isResumed = slot.upload !== undefined;
+  const isResumed = slot.upload !== undefined;
   slot.upload ??= await client.request("POST", "/attachments", {
     signal, body: { name, mediaType, size, width, height, durationMs, purpose, resumable: true },
   });

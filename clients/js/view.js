@@ -22,17 +22,25 @@ export class View {
   collectors = new Set();
 
   constructor(client, dialogId, limit) {
-    Object.assign(this, { client, dialogId, limit });
+    this.client = client;
+    this.dialogId = dialogId;
+    this.limit = limit;
     const { views } = client.store;
     if (!views.has(dialogId)) views.set(dialogId, new Set());
     views.get(dialogId).add(this);
-    this.fresh = new Promise((resolve, reject) => Object.assign(this, { resolve, reject }));
+    this.fresh = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
     this.fresh.catch(() => {});
   }
 
   get dialog() { return this.client.store.dialogs.get(this.dialogId); }
 
-  get messages() { return this.shown ??= [...this.list.map((message) => this.local(message)), ...this.client.pending(this.dialogId, this.hasNewer)]; }
+  get messages() {
+    this.shown ??= [...this.list.map((message) => this.local(message)), ...this.client.pending(this.dialogId, this.hasNewer)];
+    return this.shown;
+  }
 
   local(message) {
     const { store, userId } = this.client;
@@ -141,10 +149,15 @@ export class View {
 
   /** Loads the newest messages in place of all others. After a temporary error they are asked for again: as soon as the client is connected, or after a pause. */
   async reload() {
-    const { client } = this, attempt = this.attempt = this.asked = {};
+    const { client } = this;
+    const attempt = {};
+    this.attempt = attempt;
+    this.asked = attempt;
     this.isShown = false;
     for (let n = 0; this.asked === attempt; n++) {
-      const asked = client.store.clock, late = this.late = [];
+      const asked = client.store.clock;
+      const late = [];
+      this.late = late;
       try {
         const [page, arrived] = await this.asking(client.listMessages(this.dialogId, { limit: this.limit, include: INCLUDE }));
         if (this.asked !== attempt) return;
@@ -246,7 +259,8 @@ export class View {
   }
 
   async jump(messageId, limit = 50) {
-    const attempt = this.attempt = {};
+    const attempt = {};
+    this.attempt = attempt;
     try {
       if (!messageId) {
         const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { after: "", limit }));
