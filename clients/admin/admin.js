@@ -25,10 +25,29 @@ async function leave(complaint = "") {
 
 function begin() {
   document.body.replaceChildren(
-    h("a", { href: "#main", class: "skip", onclick: (event) => { event.preventDefault(); main.focus(); } }, "To the content"),
-    h("header", {}, h("strong", {}, "Parley"), nav, h("span", { class: "who" }, held.value.name ?? "with an app key"),
-      h("button", { type: "button", onclick: () => leave() }, "Sign out")),
-    h("p", { role: "status", class: "status" }), main);
+    h(
+      "a",
+      {
+        href: "#main",
+        class: "skip",
+        onclick: (event) => {
+          event.preventDefault();
+          main.focus();
+        },
+      },
+      "To the content",
+    ),
+    h(
+      "header",
+      {},
+      h("strong", {}, "Parley"),
+      nav,
+      h("span", { class: "who" }, held.value.name ?? "with an app key"),
+      h("button", { type: "button", onclick: () => leave() }, "Sign out"),
+    ),
+    h("p", { role: "status", class: "status" }),
+    main,
+  );
   nav.replaceChildren(...sections.map(({ id, title }) => h("a", { href: "#" + id }, title)));
   open();
 }
@@ -39,11 +58,13 @@ function open() {
   clearInterval(timer);
   section = sections.find(({ id }) => "#" + id === location.hash) ?? sections[0];
   for (const link of nav.children) {
-    if (link.hash === "#" + section.id) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (link.hash === "#" + section.id) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
   document.title = `${section.title} · Parley`;
   say("");
-  if (section.figures) figures(); else rows();
+  if (section.figures) figures();
+  else rows();
 }
 
 async function figures() {
@@ -54,7 +75,10 @@ async function figures() {
     if (document.hidden) return;
     try {
       const figures = await mine.figures();
-      if (section === mine) list.replaceChildren(...figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, String(value)))));
+      if (section === mine)
+        list.replaceChildren(
+          ...figures.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, String(value)))),
+        );
     } catch (error) {
       if (section === mine) failed(error);
     }
@@ -65,18 +89,49 @@ async function figures() {
 
 function rows() {
   const mine = section;
-  const search = mine.search && h("input", { type: "search", id: "search", placeholder: mine.search, "aria-label": mine.search });
+  const search =
+    mine.search && h("input", { type: "search", id: "search", placeholder: mine.search, "aria-label": mine.search });
   const list = table(mine, () => search?.value);
-  const found = h("form", { role: "search", onsubmit: (event) => { event.preventDefault(); list.again(); } }, search, search && h("button", { type: "submit" }, "Find"));
-  const make = mine.make && h("button", {
-    type: "button",
-    onclick: () => doing(async () => { details(mine.make.title, await mine.make.run(), { text: mine.make.result }); list.again(); }),
-  }, mine.make.title);
-  main.replaceChildren(h("h1", {}, mine.title), h("div", { class: "bar" }, search && found, make), ...(mine.note ? [h("p", { class: "note" }, mine.note)] : []), list.element);
+  const found = h(
+    "form",
+    {
+      role: "search",
+      onsubmit: (event) => {
+        event.preventDefault();
+        list.again();
+      },
+    },
+    search,
+    search && h("button", { type: "submit" }, "Find"),
+  );
+  const make =
+    mine.make &&
+    h(
+      "button",
+      {
+        type: "button",
+        onclick: () =>
+          doing(async () => {
+            details(mine.make.title, await mine.make.run(), { text: mine.make.result });
+            list.again();
+          }),
+      },
+      mine.make.title,
+    );
+  main.replaceChildren(
+    h("h1", {}, mine.title),
+    h("div", { class: "bar" }, search && found, make),
+    ...(mine.note ? [h("p", { class: "note" }, mine.note)] : []),
+    list.element,
+  );
 }
 
 async function doing(work) {
-  try { await work(); } catch (error) { failed(error); }
+  try {
+    await work();
+  } catch (error) {
+    failed(error);
+  }
 }
 
 /**
@@ -89,10 +144,20 @@ function table(spec, search, changed) {
   const hasActions = spec.show || spec.actions.length > 0;
   const titles = [...spec.columns.map(([title]) => title), ...(hasActions ? ["Actions"] : [])];
   // A narrow screen shows each row as a card; the roles say that it is a table all the same.
-  const head = h("tr", { role: "row" }, titles.map((title) => h("th", { scope: "col", role: "columnheader" }, title)));
+  const head = h(
+    "tr",
+    { role: "row" },
+    titles.map((title) => h("th", { scope: "col", role: "columnheader" }, title)),
+  );
   const rows = h("table", { role: "table" }, h("thead", { role: "rowgroup" }, head), body);
-  const element = h("div", {}, h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": spec.title }, rows), more);
-  let cursor, round = 0;
+  const element = h(
+    "div",
+    {},
+    h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": spec.title }, rows),
+    more,
+  );
+  let cursor,
+    round = 0;
 
   async function load(isAgain = false) {
     const asked = ++round;
@@ -101,7 +166,10 @@ function table(spec, search, changed) {
       if (asked !== round) return;
       if (isAgain) body.replaceChildren();
       body.append(...page.items.map(row));
-      if (!body.children.length) body.append(h("tr", { role: "row" }, h("td", { role: "cell", colspan: titles.length, class: "none" }, "Nothing.")));
+      if (!body.children.length)
+        body.append(
+          h("tr", { role: "row" }, h("td", { role: "cell", colspan: titles.length, class: "none" }, "Nothing.")),
+        );
       cursor = page.nextCursor;
       more.hidden = cursor === undefined;
     } catch (error) {
@@ -112,23 +180,44 @@ function table(spec, search, changed) {
   const again = () => load(true);
 
   function row(item) {
-    const cells = spec.columns.map(([title, value]) => h("td", { role: "cell", "data-title": title }, shown(value(item) ?? "")));
+    const cells = spec.columns.map(([title, value]) =>
+      h("td", { role: "cell", "data-title": title }, shown(value(item) ?? "")),
+    );
     const name = cleanName((spec.name ?? spec.columns[0][1])(item));
-    const buttons = spec.actions.filter(({ when }) => !when || when(item)).map((action) => h("button", {
-      type: "button", class: action.isGrave && "grave", "aria-label": `${action.title}: ${name}`,
-      onclick: () => doing(async () => {
-        if (action.question && !await confirmed(action.question(item), action.title)) return;
-        const answer = await action.run(item);
-        if (action.isShown) details(action.title, answer);
-        await again();
-        changed?.();
-        say(`${action.title}: ${name}. Done.`);
-      }),
-    }, action.title));
-    const look = spec.show && h("button", {
-      type: "button", "aria-label": `Details: ${name}`,
-      onclick: () => doing(async () => details(name, await spec.show(item), { rows: spec.rows?.(item), changed: again })),
-    }, "Details");
+    const buttons = spec.actions
+      .filter(({ when }) => !when || when(item))
+      .map((action) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: action.isGrave && "grave",
+            "aria-label": `${action.title}: ${name}`,
+            onclick: () =>
+              doing(async () => {
+                if (action.question && !(await confirmed(action.question(item), action.title))) return;
+                const answer = await action.run(item);
+                if (action.isShown) details(action.title, answer);
+                await again();
+                changed?.();
+                say(`${action.title}: ${name}. Done.`);
+              }),
+          },
+          action.title,
+        ),
+      );
+    const look =
+      spec.show &&
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-label": `Details: ${name}`,
+          onclick: () =>
+            doing(async () => details(name, await spec.show(item), { rows: spec.rows?.(item), changed: again })),
+        },
+        "Details",
+      );
     return h("tr", { role: "row" }, cells, hasActions && h("td", { role: "cell", class: "actions" }, look, buttons));
   }
 
@@ -145,10 +234,16 @@ function table(spec, search, changed) {
  */
 function details(title, value, { text, rows: within, changed } = {}) {
   const dialog = box(
-    h("h2", {}, title), text && h("p", {}, text), shown(value),
+    h("h2", {}, title),
+    text && h("p", {}, text),
+    shown(value),
     within && [h("h3", {}, within.title), table(within, undefined, changed).element],
-    h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "Close"));
+    h("button", { type: "button", class: "close", onclick: () => dialog.close() }, "Close"),
+  );
 }
 
-addEventListener("hashchange", () => { if (section) open(); });
-if (held.value) begin(); else signInScreen("", begin);
+addEventListener("hashchange", () => {
+  if (section) open();
+});
+if (held.value) begin();
+else signInScreen("", begin);

@@ -6,8 +6,13 @@ const NAME = "parley-admin";
 
 export const held = {
   /** `{ key }`, or `{ accessToken, refreshToken, name }`; undefined if nobody is signed in. */
-  get value() { return JSON.parse(sessionStorage.getItem(NAME) ?? "null") ?? undefined; },
-  set(value) { if (value) sessionStorage.setItem(NAME, JSON.stringify(value)); else sessionStorage.removeItem(NAME); },
+  get value() {
+    return JSON.parse(sessionStorage.getItem(NAME) ?? "null") ?? undefined;
+  },
+  set(value) {
+    if (value) sessionStorage.setItem(NAME, JSON.stringify(value));
+    else sessionStorage.removeItem(NAME);
+  },
 };
 
 export class Refusal extends Error {
@@ -19,7 +24,9 @@ export class Refusal extends Error {
   }
 
   /** Whether there is no way on but to sign in again. */
-  get endsAccess() { return this.status === 401 || this.code === "administrator-required"; }
+  get endsAccess() {
+    return this.status === 401 || this.code === "administrator-required";
+  }
 }
 
 /** Returns the answer's JSON; undefined without one. Throws a `Refusal`. */
@@ -27,8 +34,14 @@ async function send(method, path, body, token) {
   let response;
   try {
     response = await fetch("/v1" + path, {
-      method, body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
-      headers: { ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) },
+      method,
+      body: body && JSON.stringify(body),
+      cache: "no-store",
+      credentials: "omit",
+      headers: {
+        ...(token && { Authorization: `Bearer ${token}` }),
+        ...(body && { "Content-Type": "application/json" }),
+      },
     });
   } catch {
     throw new Refusal({ code: "network", detail: "The server does not answer." }, 0);

@@ -20,10 +20,21 @@ export function shown(value) {
   if (value.time) return h("time", { datetime: value.time }, new Date(value.time).toLocaleString());
   if (value.code) return h("code", {}, value.code);
   if (value.quote) return h("blockquote", {}, h("bdi", {}, value.quote));
-  if (Array.isArray(value)) return value.length ? h("ul", {}, value.map((each) => h("li", {}, shown(each)))) : "none";
+  if (Array.isArray(value))
+    return value.length
+      ? h(
+          "ul",
+          {},
+          value.map((each) => h("li", {}, shown(each))),
+        )
+      : "none";
   if (typeof value === "object") {
     const members = Object.entries(value).filter(([, each]) => each !== undefined && each !== "");
-    return h("dl", {}, members.map(([name, each]) => [h("dt", {}, name), h("dd", {}, shown(each))]));
+    return h(
+      "dl",
+      {},
+      members.map(([name, each]) => [h("dt", {}, name), h("dd", {}, shown(each))]),
+    );
   }
   return h("bdi", {}, value === true ? "yes" : value === false ? "no" : String(value));
 }
@@ -42,14 +53,16 @@ export function confirmed(question, title) {
     const dialog = box(
       h("p", {}, question),
       h("button", { type: "button", class: "main", onclick: () => dialog.close("yes") }, title),
-      h("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, "Cancel"));
+      h("button", { type: "button", autofocus: true, onclick: () => dialog.close() }, "Cancel"),
+    );
     dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"));
   });
 }
 
 /** Says what has been done or refused, in the box that is open, else above the section. */
 export function say(text, isError = false) {
-  const place = [...document.querySelectorAll("dialog[open] > .status")].at(-1) ?? document.querySelector("body > .status");
+  const place =
+    [...document.querySelectorAll("dialog[open] > .status")].at(-1) ?? document.querySelector("body > .status");
   if (!place) return;
   place.textContent = text;
   place.classList.toggle("error", isError);

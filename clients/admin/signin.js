@@ -21,25 +21,44 @@ export async function signInScreen(complaint, done) {
     const send = h("button", { type: "submit", class: "main" }, action);
     const labelled = fields.map(({ label, ...attributes }) => [
       h("label", { for: attributes.name }, label),
-      h("input", { id: attributes.name, required: true, autocapitalize: "none", spellcheck: "false", ...attributes, "aria-describedby": hint && "hint" }),
+      h("input", {
+        id: attributes.name,
+        required: true,
+        autocapitalize: "none",
+        spellcheck: "false",
+        ...attributes,
+        "aria-describedby": hint && "hint",
+      }),
     ]);
-    const element = h("form", {
-      class: "sign-in",
-      async onsubmit(event) {
-        event.preventDefault();
-        send.disabled = true;
-        error.textContent = "";
-        try {
-          await submit(Object.fromEntries([...new FormData(element)].map(([name, value]) => [name, String(value)])));
-        } catch (problem) {
-          if (problem.code === "second-factor-required") return void secondFactor(problem);
-          error.textContent = problem.message;
-        } finally {
-          send.disabled = false;
-        }
+    const element = h(
+      "form",
+      {
+        class: "sign-in",
+        async onsubmit(event) {
+          event.preventDefault();
+          send.disabled = true;
+          error.textContent = "";
+          try {
+            await submit(Object.fromEntries([...new FormData(element)].map(([name, value]) => [name, String(value)])));
+          } catch (problem) {
+            if (problem.code === "second-factor-required") return void secondFactor(problem);
+            error.textContent = problem.message;
+          } finally {
+            send.disabled = false;
+          }
+        },
       },
-    }, h("h1", {}, title), labelled, hint && h("p", { id: "hint" }, hint), send, error,
-    h("div", { class: "ways" }, ways.filter(Boolean).map(([label, go]) => h("button", { type: "button", class: "plain", onclick: go }, label))));
+      h("h1", {}, title),
+      labelled,
+      hint && h("p", { id: "hint" }, hint),
+      send,
+      error,
+      h(
+        "div",
+        { class: "ways" },
+        ways.filter(Boolean).map(([label, go]) => h("button", { type: "button", class: "plain", onclick: go }, label)),
+      ),
+    );
     document.body.replaceChildren(h("main", {}, element));
     element.querySelector("input").focus();
   }
@@ -66,52 +85,98 @@ export async function signInScreen(complaint, done) {
   const back = ["Back", () => password()];
 
   function password() {
-    form({
-      fields: [
-        { label: "User name", name: "username", autocomplete: "username" },
-        { label: "Password", name: "password", type: "password", autocomplete: "current-password" },
-      ],
-      ways: [hasCodes && ["Use a one-time code", code], ["Use an app key", key]],
-    }, ({ username, password: secret }) => {
-      // People know their whole address; the server's users are the part before the @.
-      const name = username.trim();
-      return login({ grant: "password", username: name.endsWith("@" + offered.domain) ? name.slice(0, name.lastIndexOf("@")) : name, password: secret });
-    });
+    form(
+      {
+        fields: [
+          { label: "User name", name: "username", autocomplete: "username" },
+          { label: "Password", name: "password", type: "password", autocomplete: "current-password" },
+        ],
+        ways: [hasCodes && ["Use a one-time code", code], ["Use an app key", key]],
+      },
+      ({ username, password: secret }) => {
+        // People know their whole address; the server's users are the part before the @.
+        const name = username.trim();
+        return login({
+          grant: "password",
+          username: name.endsWith("@" + offered.domain) ? name.slice(0, name.lastIndexOf("@")) : name,
+          password: secret,
+        });
+      },
+    );
   }
 
   function key() {
-    form({
-      fields: [{ label: "App key", name: "key", type: "password", autocomplete: "off" }], ways: [back],
-      hint: ["Made by: ", h("code", {}, "parley key add my-laptop --scope '*'"), ". Its scopes decide what you see. It stays in this tab."],
-    }, async ({ key: secret }) => {
-      held.set({ key: secret.trim() });
-      await enter();
-    });
+    form(
+      {
+        fields: [{ label: "App key", name: "key", type: "password", autocomplete: "off" }],
+        ways: [back],
+        hint: [
+          "Made by: ",
+          h("code", {}, "parley key add my-laptop --scope '*'"),
+          ". Its scopes decide what you see. It stays in this tab.",
+        ],
+      },
+      async ({ key: secret }) => {
+        held.set({ key: secret.trim() });
+        await enter();
+      },
+    );
   }
 
   function code() {
-    form({
-      title: "One-time code", action: "Send a code", ways: [back],
-      fields: [{ label: channels.length === 2 ? "Mail address or telephone number" : channels[0] === "email" ? "Mail address" : "Telephone number", name: "address" }],
-    }, async ({ address }) => {
-      const where = address.includes("@") ? { email: address.trim() } : { phone: address.replace(/[\s()-]/g, "") };
-      await sendCode(where);
-      form({ title: "One-time code", fields: [oneTimeCode], ways: [back] }, (values) => login({ grant: "code", ...where, code: values.code.trim() }));
-    });
+    form(
+      {
+        title: "One-time code",
+        action: "Send a code",
+        ways: [back],
+        fields: [
+          {
+            label:
+              channels.length === 2
+                ? "Mail address or telephone number"
+                : channels[0] === "email"
+                  ? "Mail address"
+                  : "Telephone number",
+            name: "address",
+          },
+        ],
+      },
+      async ({ address }) => {
+        const where = address.includes("@") ? { email: address.trim() } : { phone: address.replace(/[\s()-]/g, "") };
+        await sendCode(where);
+        form({ title: "One-time code", fields: [oneTimeCode], ways: [back] }, (values) =>
+          login({ grant: "code", ...where, code: values.code.trim() }),
+        );
+      },
+    );
   }
 
   const oneTimeCode = { label: "Code", name: "code", inputmode: "numeric", autocomplete: "one-time-code" };
 
   async function secondFactor({ challenge, secondFactor: method }) {
-    if (method === "sms") await sendCode({ challenge }).catch((error) => { complaint = error.message; });
+    if (method === "sms")
+      await sendCode({ challenge }).catch((error) => {
+        complaint = error.message;
+      });
     const step = (member) => (values) => login({ grant: "second-factor", challenge, [member]: values.code.trim() });
-    const recovery = () => form({
-      title: "Recovery code", fields: [{ label: "Recovery code", name: "code", autocomplete: "off" }], ways: [back],
-    }, step("recoveryCode"));
-    form({
-      title: "Second factor", fields: [oneTimeCode], ways: [["Use a recovery code", recovery], back],
-      hint: method === "sms" ? "It has been sent to your telephone." : "Your authenticator shows it.",
-    }, step("code"));
+    const recovery = () =>
+      form(
+        {
+          title: "Recovery code",
+          fields: [{ label: "Recovery code", name: "code", autocomplete: "off" }],
+          ways: [back],
+        },
+        step("recoveryCode"),
+      );
+    form(
+      {
+        title: "Second factor",
+        fields: [oneTimeCode],
+        ways: [["Use a recovery code", recovery], back],
+        hint: method === "sms" ? "It has been sent to your telephone." : "Your authenticator shows it.",
+      },
+      step("code"),
+    );
   }
 
   password();

@@ -12,7 +12,9 @@ export class Call {
     this.state = state;
   }
 
-  get isMine() { return this.state.callerId === this.client.userId; }
+  get isMine() {
+    return this.state.callerId === this.client.userId;
+  }
 
   get isHere() {
     const { userId, deviceId } = this.client;
@@ -24,7 +26,9 @@ export class Call {
     return () => this.listeners[type].delete(listener);
   }
 
-  told(type, value) { for (const listener of this.listeners[type]) this.client.safely(() => listener(value)); }
+  told(type, value) {
+    for (const listener of this.listeners[type]) this.client.safely(() => listener(value));
+  }
 
   /** One after the other: a candidate must not overtake its offer. */
   signal(action, data) {
@@ -38,21 +42,39 @@ export class Call {
     return this.last;
   }
 
-  ringing() { return this.signal("ringing"); }
-  accept() { return this.signal("accept"); }
-  reject(reason) { return this.signal("reject", { reason }); }
-  end(reason) { return this.client.request("DELETE", path`/calls/${this.id}`, { query: { reason } }); }
-  offer(sdp) { return this.signal("offer", { sdp }); }
-  answer(sdp) { return this.signal("answer", { sdp }); }
-  candidate(candidate) { return this.signal("candidate", { candidate }); }
-  info(info) { return this.signal("info", { info }); }
+  ringing() {
+    return this.signal("ringing");
+  }
+  accept() {
+    return this.signal("accept");
+  }
+  reject(reason) {
+    return this.signal("reject", { reason });
+  }
+  end(reason) {
+    return this.client.request("DELETE", path`/calls/${this.id}`, { query: { reason } });
+  }
+  offer(sdp) {
+    return this.signal("offer", { sdp });
+  }
+  answer(sdp) {
+    return this.signal("answer", { sdp });
+  }
+  candidate(candidate) {
+    return this.signal("candidate", { candidate });
+  }
+  info(info) {
+    return this.signal("info", { info });
+  }
 }
 
 /** The calls that this client knows: one `Call` for each id. */
 export class Calls {
   known = new Map();
 
-  constructor(client) { this.client = client; }
+  constructor(client) {
+    this.client = client;
+  }
 
   apply(state) {
     let call = this.known.get(state.id);

@@ -22,8 +22,13 @@ export class Connection {
     this.attempts = 0;
     this.replies = new Map();
     this.number = 0;
-    this.wake = () => { if (this.state === "waiting") this.open(); else if (this.state === "online") this.ping(); };
-    this.shown = () => { if (!globalThis.document?.hidden) this.wake(); };
+    this.wake = () => {
+      if (this.state === "waiting") this.open();
+      else if (this.state === "online") this.ping();
+    };
+    this.shown = () => {
+      if (!globalThis.document?.hidden) this.wake();
+    };
   }
 
   start() {
@@ -59,7 +64,9 @@ export class Connection {
     }
     this.socket = socket;
     this.heard = Date.now();
-    const mine = (work) => (event) => { if (this.socket === socket) work(event); };
+    const mine = (work) => (event) => {
+      if (this.socket === socket) work(event);
+    };
     socket.onopen = mine(() => this.hello());
     socket.onmessage = mine((event) => this.receive(event.data));
     socket.onerror = () => {};
@@ -72,7 +79,11 @@ export class Connection {
     clearInterval(this.watch);
     const socket = this.socket;
     this.socket = undefined;
-    try { socket?.close(code); } catch { /* it was not open yet */ }
+    try {
+      socket?.close(code);
+    } catch {
+      /* it was not open yet */
+    }
     for (const { reject, timer } of this.replies.values()) {
       clearTimeout(timer);
       reject(new ParleyError("network", "The connection ended before the answer."));
@@ -105,7 +116,8 @@ export class Connection {
   command(type, data) {
     return new Promise((resolve, reject) => {
       // One that is being closed takes nothing any more, and a browser complains.
-      if (!this.socket || this.socket.readyState > 1) return reject(new ParleyError("network", "There is no connection."));
+      if (!this.socket || this.socket.readyState > 1)
+        return reject(new ParleyError("network", "There is no connection."));
       const id = String(++this.number);
       // A connection on which an answer is missing is replaced by another one.
       const timer = setTimeout(() => this.lost(new ParleyError("network", `No answer to ${type}.`)), this.timeout);
@@ -114,7 +126,9 @@ export class Connection {
     });
   }
 
-  ping() { this.command("ping", {}).catch(() => {}); }
+  ping() {
+    this.command("ping", {}).catch(() => {});
+  }
 
   check() {
     const silence = Date.now() - this.heard;
@@ -128,7 +142,11 @@ export class Connection {
   receive(text) {
     this.heard = Date.now();
     let frame;
-    try { frame = JSON.parse(text); } catch { return; }
+    try {
+      frame = JSON.parse(text);
+    } catch {
+      return;
+    }
     if (frame.re !== undefined) {
       const reply = this.replies.get(frame.re);
       this.replies.delete(frame.re);

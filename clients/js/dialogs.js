@@ -18,7 +18,9 @@ export const dialogs = {
     return this.hasMoreDialogs;
   },
 
-  isListed(dialog) { return !this.hasMoreDialogs || timeOf(dialog) >= this.store.listEnd; },
+  isListed(dialog) {
+    return !this.hasMoreDialogs || timeOf(dialog) >= this.store.listEnd;
+  },
 
   /** A page of the user's dialogs, or one dialog, of an answer. */
   took(answer, asked = this.store.clock) {
@@ -45,11 +47,15 @@ export const dialogs = {
 
   async openPrivate(userId) {
     await this.open();
-    return this.dialogs.find((each) => each.type === "private" && each.user?.id === userId)
-      ?? this.took(await this.persist(() => this.request("POST", "/dialogs", { body: { type: "private", userId } })));
+    return (
+      this.dialogs.find((each) => each.type === "private" && each.user?.id === userId) ??
+      this.took(await this.persist(() => this.request("POST", "/dialogs", { body: { type: "private", userId } })))
+    );
   },
 
-  async createDialog(input) { return this.took(await this.request("POST", "/dialogs", { body: input })); },
+  async createDialog(input) {
+    return this.took(await this.request("POST", "/dialogs", { body: input }));
+  },
 
   /** Asks for a dialog that is not known, or whose copy may be old. */
   fetchDialog(id) {
@@ -85,7 +91,9 @@ export const dialogs = {
     return view;
   },
 
-  pending(dialogId, isElsewhere) { return isElsewhere ? [] : this.queue.of(dialogId).map((entry) => this.queue.shown(entry)); },
+  pending(dialogId, isElsewhere) {
+    return isElsewhere ? [] : this.queue.of(dialogId).map((entry) => this.queue.shown(entry));
+  },
 
   // MARK: Sending
 
@@ -132,13 +140,19 @@ export const dialogs = {
     }
   },
 
-  retry(clientId) { return this.queue.retry(clientId); },
-  discard(clientId) { return this.queue.discard(clientId); },
+  retry(clientId) {
+    return this.queue.retry(clientId);
+  },
+  discard(clientId) {
+    return this.queue.discard(clientId);
+  },
 
   /** Repeats a change, whose repetition has no further effect, until it is answered; a few times. */
   async persist(work) {
     for (let attempt = 1; ; attempt++) {
-      try { return await work(); } catch (error) {
+      try {
+        return await work();
+      } catch (error) {
         if (error.code !== "network" || attempt === 4) throw error;
         await this.pause(500 * attempt, true);
       }

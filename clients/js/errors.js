@@ -11,13 +11,19 @@ export class ParleyError extends Error {
     for (const member of ["field", "retryAfter", "requestId", "challenge", "secondFactor", "target"]) {
       if (problem[member] !== undefined) this[member] = problem[member];
     }
-    this.temporary = code === "network" || this.status === 408 || this.status === 429
-      || (this.status >= 500 && !PERMANENT.has(this.status));
+    this.temporary =
+      code === "network" ||
+      this.status === 408 ||
+      this.status === 429 ||
+      (this.status >= 500 && !PERMANENT.has(this.status));
   }
 
   /** The error of a problem (RFC 9457) of an HTTP answer or a reply on the WebSocket. */
   static of(problem, status = problem?.status) {
-    return new ParleyError(problem?.code ?? "answer-malformed", problem?.detail ?? problem?.title, { ...problem, status });
+    return new ParleyError(problem?.code ?? "answer-malformed", problem?.detail ?? problem?.title, {
+      ...problem,
+      status,
+    });
   }
 }
 

@@ -6,7 +6,8 @@ export const following = {
   async fromTab({ t, ...message }) {
     const { queue, store } = this;
     if (t === "entry") queue.take(message.entry);
-    else if (t === "gone" && queue.entries.has(message.clientId)) queue.gone(queue.entries.get(message.clientId), message.message);
+    else if (t === "gone" && queue.entries.has(message.clientId))
+      queue.gone(queue.entries.get(message.clientId), message.message);
     else if (t === "session") await this.otherSession(message);
     else if (this.tabs.leads) {
       if (t === "join") {
@@ -45,7 +46,7 @@ export const following = {
       // What this tab was storing at that moment.
       await this.tabs.alone(async () => {
         await this.flushing;
-        if (!await this.storage.get("state", "session")) await this.wipe(keepsOutbox);
+        if (!(await this.storage.get("state", "session"))) await this.wipe(keepsOutbox);
       });
     }
     this.emit("session", { signedIn: this.signedIn, ...(!current && keepsOutbox && { error: signedOut() }) });

@@ -10,7 +10,9 @@ globalThis.crypto ??= webcrypto; // Node 18
 
 /** The client with what Node lacks: a WebSocket. */
 export class Parley extends Core {
-  constructor(options) { super({ WebSocket, ...options }); }
+  constructor(options) {
+    super({ WebSocket, ...options });
+  }
 }
 
 const REWRITE_BYTES = 1 << 20;
@@ -31,7 +33,11 @@ export class FileStorage extends MemoryStorage {
     this.loading ??= (async () => {
       this.file = await open(this.path, "a+", 0o600);
       for (const line of (await this.file.readFile("utf8")).split("\n")) {
-        try { this.apply(JSON.parse(line).map(([table, key, value]) => [table, key, value ?? undefined])); } catch { /* cut off */ }
+        try {
+          this.apply(JSON.parse(line).map(([table, key, value]) => [table, key, value ?? undefined]));
+        } catch {
+          /* cut off */
+        }
       }
       await this.rewrite();
     })();
@@ -68,11 +74,15 @@ export class FileStorage extends MemoryStorage {
         this.size += text.length;
         if (this.size > REWRITE_BYTES && this.size > 4 * this.kept) await this.rewrite();
       }
-    } finally { this.writing = undefined; }
+    } finally {
+      this.writing = undefined;
+    }
   }
 
   async rewrite() {
-    const changes = [...this.tables].flatMap(([table, values]) => [...values].map(([key, value]) => [table, key, value]));
+    const changes = [...this.tables].flatMap(([table, values]) =>
+      [...values].map(([key, value]) => [table, key, value]),
+    );
     const text = changes.map((change) => JSON.stringify([change]) + "\n").join("");
     const next = await open(this.path + ".new", "w", 0o600);
     await next.writeFile(text);

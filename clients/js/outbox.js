@@ -28,7 +28,9 @@ export class Outbox {
   waiters = new Map();
   last = 0;
 
-  constructor(client) { this.client = client; }
+  constructor(client) {
+    this.client = client;
+  }
 
   /** What another tab or an earlier process has left. */
   async load() {
@@ -38,9 +40,13 @@ export class Outbox {
     this.order();
   }
 
-  order() { this.entries = new Map([...this.entries].sort(([, a], [, b]) => (a.key < b.key ? -1 : 1))); }
+  order() {
+    this.entries = new Map([...this.entries].sort(([, a], [, b]) => (a.key < b.key ? -1 : 1)));
+  }
 
-  of(dialogId) { return [...this.entries.values()].filter((entry) => entry.dialogId === dialogId); }
+  of(dialogId) {
+    return [...this.entries.values()].filter((entry) => entry.dialogId === dialogId);
+  }
 
   /**
    * As a message of its dialog.
@@ -50,12 +56,24 @@ export class Outbox {
    */
   shown({ clientId, dialogId, body, files, createdAt, state, error, progress }) {
     const content = body.content ?? { type: "text", text: "" };
-    const attachments = files?.map(({ name, mediaType, size, data }) => ({ name, mediaType, size, data }))
-      ?? content.attachments?.map((id) => ({ id }));
+    const attachments =
+      files?.map(({ name, mediaType, size, data }) => ({ name, mediaType, size, data })) ??
+      content.attachments?.map((id) => ({ id }));
     return {
-      key: clientId, id: "", seq: Infinity, dialogId, senderId: this.client.userId, clientId, sentAt: createdAt,
-      content: { ...content, text: content.text ?? "", ...(attachments && { attachments }) }, replyTo: body.replyTo,
-      mentions: body.mentions, metadata: body.metadata, status: state === "queued" ? "sending" : state, error, progress,
+      key: clientId,
+      id: "",
+      seq: Infinity,
+      dialogId,
+      senderId: this.client.userId,
+      clientId,
+      sentAt: createdAt,
+      content: { ...content, text: content.text ?? "", ...(attachments && { attachments }) },
+      replyTo: body.replyTo,
+      mentions: body.mentions,
+      metadata: body.metadata,
+      status: state === "queued" ? "sending" : state,
+      error,
+      progress,
     };
   }
 
@@ -70,7 +88,12 @@ export class Outbox {
     this.last = Math.max(this.last + 1, Date.now());
     /** @type {Entry} */
     const entry = {
-      key: String(this.last).padStart(16, "0") + body.clientId, clientId: body.clientId, dialogId, body, files, state: "storing",
+      key: String(this.last).padStart(16, "0") + body.clientId,
+      clientId: body.clientId,
+      dialogId,
+      body,
+      files,
+      state: "storing",
       createdAt: this.client.now().toISOString(),
     };
     this.entries.set(entry.clientId, entry);
@@ -93,7 +116,14 @@ export class Outbox {
     const { storage } = this.client;
     const write = () => storage.write([["outbox", entry.key, kept]]);
     if (!entry.files) return write();
-    if (storage.keepsBlobs && await write().then(() => true, () => false)) return;
+    if (
+      storage.keepsBlobs &&
+      (await write().then(
+        () => true,
+        () => false,
+      ))
+    )
+      return;
     if (entry.files.some((file) => !file.id)) return;
     delete kept.files;
     await write();
@@ -106,7 +136,9 @@ export class Outbox {
   tell(entry, { isGone, message } = {}) {
     const { clientId, dialogId } = entry;
     this.client.emit("outbox", { clientId, dialogId, entry: isGone ? undefined : this.shown(entry), isGone, message });
-    this.client.store.views.get(dialogId)?.forEach((view) => { view.changed(); });
+    this.client.store.views.get(dialogId)?.forEach((view) => {
+      view.changed();
+    });
     if (this.isEmpty()) this.client.emit("drained");
   }
 
@@ -150,17 +182,23 @@ export class Outbox {
   answer(clientId, error, message) {
     const waiter = this.waiters.get(clientId);
     this.waiters.delete(clientId);
-    if (error) waiter?.reject(error); else waiter?.resolve(message);
+    if (error) waiter?.reject(error);
+    else waiter?.resolve(message);
   }
 
   /** What waits stays stored, and is sent after the next start. */
-  close() { for (const clientId of [...this.waiters.keys()]) this.answer(clientId, closed()); }
+  close() {
+    for (const clientId of [...this.waiters.keys()]) this.answer(clientId, closed());
+  }
 
   async retry(clientId) {
     const entry = this.entries.get(clientId);
     if (!entry || entry.state !== "failed") return;
     // What was uploaded may have been the reason.
-    for (const file of entry.files ?? []) { delete file.id; delete file.upload; }
+    for (const file of entry.files ?? []) {
+      delete file.id;
+      delete file.upload;
+    }
     this.change(entry, { state: "queued", error: undefined });
     await this.keep(entry);
     this.drain(entry.dialogId);
@@ -171,7 +209,9 @@ export class Outbox {
     if (entry) await this.remove(entry);
   }
 
-  isEmpty() { return ![...this.entries.values()].some((entry) => entry.state !== "failed"); }
+  isEmpty() {
+    return ![...this.entries.values()].some((entry) => entry.state !== "failed");
+  }
 
   /** Returns the next entry of a dialog, unless it is not stored yet: those behind it wait, too. */
   next(dialogId) {
@@ -179,7 +219,9 @@ export class Outbox {
     return entry?.state === "queued" ? entry : undefined;
   }
 
-  drainAll() { for (const { dialogId } of this.entries.values()) this.drain(dialogId); }
+  drainAll() {
+    for (const { dialogId } of this.entries.values()) this.drain(dialogId);
+  }
 
   /** Only the tab with the connection sends. */
   drain(dialogId) {
@@ -210,7 +252,10 @@ export class Outbox {
         if (!this.entries.has(entry.clientId)) continue;
         if (error.code === "signed-out" || error.code === "closed") return;
         if (error.temporary) {
-          await this.client.pause(error.retryAfter ? error.retryAfter * 1000 : delay(attempts++), error.code === "network");
+          await this.client.pause(
+            error.retryAfter ? error.retryAfter * 1000 : delay(attempts++),
+            error.code === "network",
+          );
           continue;
         }
         const { code, message: detail, field } = error;
@@ -241,13 +286,22 @@ export class Outbox {
       for (const file of entry.files) {
         if (!file.id) {
           const onProgress = (done) => this.change(entry, { progress: Math.min(1, (before + done) / total) });
-          file.id = (await this.client.upload(file, { signal: abort.signal, onProgress, slot: file, onSlot: () => this.keep(entry) })).id;
+          file.id = (
+            await this.client.upload(file, {
+              signal: abort.signal,
+              onProgress,
+              slot: file,
+              onSlot: () => this.keep(entry),
+            })
+          ).id;
           await this.keep(entry);
         }
         ids.push(file.id);
         before += file.size;
       }
-    } finally { this.aborts.delete(entry.clientId); }
+    } finally {
+      this.aborts.delete(entry.clientId);
+    }
     entry.body = { ...entry.body, content: { ...entry.body.content, attachments: ids } };
     await this.keep(entry);
   }

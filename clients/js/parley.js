@@ -18,7 +18,9 @@ const ACK_EVERY = 10_000;
 const PROOFS = 3;
 
 /** The class of what the other files have. */
-const Assembled = /** @type {new () => typeof dialogs & typeof following & typeof operations & typeof people} */ (class {});
+const Assembled = /** @type {new () => typeof dialogs & typeof following & typeof operations & typeof people} */ (
+  class {}
+);
 Object.assign(Assembled.prototype, dialogs, following, operations, people);
 
 /** The client: see parley.d.ts. */
@@ -50,22 +52,38 @@ export class Parley extends Assembled {
   wish;
 
   /** @param {import("./parley.js").Options} options */
-  constructor({ url, storage, account = "default", client = "parley.js", keepMessages = 60, keepDialogs = 50, sendDelivered = true,
-    shareConnection = true, requestTimeout = 90_000, ...given } = {}) {
+  constructor({
+    url,
+    storage,
+    account = "default",
+    client = "parley.js",
+    keepMessages = 60,
+    keepDialogs = 50,
+    sendDelivered = true,
+    shareConnection = true,
+    requestTimeout = 90_000,
+    ...given
+  } = {}) {
     super();
     this.url = new URL(url ?? globalThis.location.origin).href.replace(/\/+$/, "");
     const name = `parley:${account}`;
     this.storage = storage ?? (globalThis.indexedDB ? new IndexedDBStorage(name) : new MemoryStorage());
     this.client = client;
     this.sendDelivered = sendDelivered;
-    this.store = new Store(this.storage, { keepMessages, keepDialogs }, {
-      dialogs: (id) => this.dialogsChanged([id]),
-      missing: (id) => this.fetchDialog(id),
-      unread: () => this.emit("unread", { totalUnread: this.totalUnread, totalMentions: this.totalMentions }),
-    });
+    this.store = new Store(
+      this.storage,
+      { keepMessages, keepDialogs },
+      {
+        dialogs: (id) => this.dialogsChanged([id]),
+        missing: (id) => this.fetchDialog(id),
+        unread: () => this.emit("unread", { totalUnread: this.totalUnread, totalMentions: this.totalMentions }),
+      },
+    );
     this.session = {
       current: undefined,
-      reload: async () => { this.session.current = await this.storage.get("state", "session"); },
+      reload: async () => {
+        this.session.current = await this.storage.get("state", "session");
+      },
       replace: async (session) => {
         await this.storage.write([["state", "session", session]]);
         this.session.current = session;
@@ -76,36 +94,66 @@ export class Parley extends Assembled {
     // A timer of more than 31 bits fires at once, also one of `Infinity`.
     const timeout = Math.min(requestTimeout, 2 ** 30);
     const fetch = given.fetch ?? ((address, input) => globalThis.fetch(address, input));
-    this.tabs = new Tabs(name, shareConnection, { onLead: () => this.lead(), onMessage: (message) => this.fromTab(message) });
+    this.tabs = new Tabs(name, shareConnection, {
+      onLead: () => this.lead(),
+      onMessage: (message) => this.fromTab(message),
+    });
     this.requests = new Requests(this.url, fetch, this.session, (work) => this.tabs.alone(work), timeout);
-    this.connection = new Connection(this.url.replace(/^http/, "ws") + "/v1/ws", given.WebSocket ?? globalThis.WebSocket, {
-      cursor: () => this.store.cursor,
-      token: () => this.session.current?.accessToken,
-      refresh: (token) => this.requests.refresh(token),
-      frame: (frame) => this.frame(frame),
-      changed: (state, retryAt, error) => this.turn({ state, retryAt, error }),
-      ended: async (error) => {
-        await this.disconnect(error);
-        this.emit("connection", { state: "stopped", error });
+    this.connection = new Connection(
+      this.url.replace(/^http/, "ws") + "/v1/ws",
+      given.WebSocket ?? globalThis.WebSocket,
+      {
+        cursor: () => this.store.cursor,
+        token: () => this.session.current?.accessToken,
+        refresh: (token) => this.requests.refresh(token),
+        frame: (frame) => this.frame(frame),
+        changed: (state, retryAt, error) => this.turn({ state, retryAt, error }),
+        ended: async (error) => {
+          await this.disconnect(error);
+          this.emit("connection", { state: "stopped", error });
+        },
       },
-    }, timeout);
+      timeout,
+    );
   }
 
-  get user() { return this.store.user; }
-  get userId() { return this.session.current?.user.id; }
-  get deviceId() { return this.session.current?.deviceId; }
-  get signedIn() { return this.session.current !== undefined; }
-  get isLeader() { return this.tabs.leads || !this.tabs.locks; }
-  get sends() { return !this.isClosed && this.signedIn && this.isLeader; }
+  get user() {
+    return this.store.user;
+  }
+  get userId() {
+    return this.session.current?.user.id;
+  }
+  get deviceId() {
+    return this.session.current?.deviceId;
+  }
+  get signedIn() {
+    return this.session.current !== undefined;
+  }
+  get isLeader() {
+    return this.tabs.leads || !this.tabs.locks;
+  }
+  get sends() {
+    return !this.isClosed && this.signedIn && this.isLeader;
+  }
   get dialogs() {
     this.sorted ??= this.store.list();
     return this.sorted;
   }
-  get hasMoreDialogs() { return this.store.listCursor !== null; }
-  get totalUnread() { return this.store.totalUnread; }
-  get totalMentions() { return this.store.totalMentions; }
-  now() { return new Date(Date.now() - this.store.ahead); }
-  get outbox() { return [...this.queue.entries.values()].map((entry) => this.queue.shown(entry)); }
+  get hasMoreDialogs() {
+    return this.store.listCursor !== null;
+  }
+  get totalUnread() {
+    return this.store.totalUnread;
+  }
+  get totalMentions() {
+    return this.store.totalMentions;
+  }
+  now() {
+    return new Date(Date.now() - this.store.ahead);
+  }
+  get outbox() {
+    return [...this.queue.entries.values()].map((entry) => this.queue.shown(entry));
+  }
 
   // MARK: Events
 
@@ -128,15 +176,20 @@ export class Parley extends Assembled {
         settle(value);
       };
       const fail = () => end(reject, closed());
-      const off = this.on(type, (data) => { if (test(data)) end(resolve, data); });
-      if (this.isClosed) fail(); else this.endings.add(fail);
+      const off = this.on(type, (data) => {
+        if (test(data)) end(resolve, data);
+      });
+      if (this.isClosed) fail();
+      else this.endings.add(fail);
     });
     // Nobody has to wait for it any more when the client is closed.
     found.catch(() => {});
     return found;
   }
 
-  emit(type, data) { for (const listener of [...(this.listeners.get(type) ?? [])]) this.safely(() => listener(data)); }
+  emit(type, data) {
+    for (const listener of [...(this.listeners.get(type) ?? [])]) this.safely(() => listener(data));
+  }
 
   /**
    * An error of a listener is reported as an uncaught one, and does not disturb the client. What a listener of an event promises is
@@ -146,16 +199,22 @@ export class Parley extends Assembled {
     try {
       const done = work();
       if (typeof done?.then === "function") this.promised?.push(Promise.resolve(done));
-    } catch (error) { this.uncaught(error); }
+    } catch (error) {
+      this.uncaught(error);
+    }
   }
 
   /** The error may end the program: it is thrown once it is stored that the event was handled, or the same event would end the program at each start. */
   async uncaught(error) {
     if (this.tabs.leads) await this.flush();
-    setTimeout(() => { throw error; });
+    setTimeout(() => {
+      throw error;
+    });
   }
 
-  failed(error) { if (!this.isClosed) this.emit("error", error); }
+  failed(error) {
+    if (!this.isClosed) this.emit("error", error);
+  }
 
   dialogsChanged(ids) {
     this.sorted = undefined;
@@ -173,16 +232,26 @@ export class Parley extends Assembled {
 
   after(name, ms, work) {
     if (this.timers.has(name) || this.isClosed) return;
-    this.timers.set(name, setTimeout(() => {
-      this.timers.delete(name);
-      Promise.resolve(work()).catch((error) => this.failed(error));
-    }, ms));
+    this.timers.set(
+      name,
+      setTimeout(() => {
+        this.timers.delete(name);
+        Promise.resolve(work()).catch((error) => this.failed(error));
+      }, ms),
+    );
   }
 
   /** Waits; a pause because of the network ends when the client is online. */
   pause(ms, isNetwork) {
     return new Promise((resolve) => {
-      const pause = { isNetwork, end: () => { clearTimeout(timer); this.pauses.delete(pause); resolve(); } };
+      const pause = {
+        isNetwork,
+        end: () => {
+          clearTimeout(timer);
+          this.pauses.delete(pause);
+          resolve();
+        },
+      };
       const timer = setTimeout(pause.end, ms);
       this.pauses.add(pause);
     });
@@ -213,15 +282,25 @@ export class Parley extends Assembled {
   async signIn({ identity, ...input }) {
     await this.open();
     if (identity) input.identityToken = await identity((await this.request("POST", "/nonces", { token: false })).nonce);
-    input.grant ??= input.challenge ? "second-factor" : input.identityToken ? "jwt" : input.provider ? "provider"
-      : input.password !== undefined ? "password" : "code";
+    input.grant ??= input.challenge
+      ? "second-factor"
+      : input.identityToken
+        ? "jwt"
+        : input.provider
+          ? "provider"
+          : input.password !== undefined
+            ? "password"
+            : "code";
     input.deviceId ??= (await this.storage.get("state", "deviceId")) ?? uuid();
     input.client ??= this.client;
     const session = await this.request("POST", "/sessions", { body: input, token: false });
     await this.disconnect();
-    const former = this.session.current ?? await this.storage.get("state", "former");
+    const former = this.session.current ?? (await this.storage.get("state", "former"));
     if (former && (former.user?.id ?? former) !== session.user.id) await this.forget();
-    await this.storage.write([["state", "deviceId", session.deviceId], ["state", "former", session.user.id]]);
+    await this.storage.write([
+      ["state", "deviceId", session.deviceId],
+      ["state", "former", session.user.id],
+    ]);
     await this.session.replace(session);
     this.store.user = session.user;
     this.emit("session", { signedIn: true });
@@ -230,18 +309,23 @@ export class Parley extends Assembled {
 
   async signUp(input) {
     // Other proofs are for a network that changes meanwhile, or a server that restarts.
-    const create = (proofs, proof) => this.request("POST", "/users", { body: { ...input, proof }, token: false }).catch(async (error) => {
-      if (error.code !== "registration-proof-required" || proofs === 0) throw error;
-      const { prove } = await import("./proof.js");
-      return create(proofs - 1, await prove(error));
-    });
+    const create = (proofs, proof) =>
+      this.request("POST", "/users", { body: { ...input, proof }, token: false }).catch(async (error) => {
+        if (error.code !== "registration-proof-required" || proofs === 0) throw error;
+        const { prove } = await import("./proof.js");
+        return create(proofs - 1, await prove(error));
+      });
     const { id } = await create(PROOFS);
     return this.signIn({ username: id, password: input.password });
   }
 
   async signOut() {
     await this.open();
-    try { await this.request("DELETE", "/sessions/current"); } catch (error) { this.failed(error); }
+    try {
+      await this.request("DELETE", "/sessions/current");
+    } catch (error) {
+      this.failed(error);
+    }
     await this.forget();
     this.emit("session", { signedIn: false });
   }
@@ -259,7 +343,10 @@ export class Parley extends Assembled {
   /** Removes what is stored, or all but the device and what was not sent. */
   async wipe(keepsOutbox) {
     if (!keepsOutbox) return this.storage.clear();
-    const gone = [["state", "session"], ["state", "sync"]];
+    const gone = [
+      ["state", "session"],
+      ["state", "sync"],
+    ];
     for (const table of ["dialogs", "tails"]) {
       for (const [key] of await this.storage.all(table)) gone.push([table, key]);
     }
@@ -280,7 +367,9 @@ export class Parley extends Assembled {
     this.handled.clear();
   }
 
-  closeViews() { for (const views of this.store.views.values()) for (const view of [...views]) view.close(); }
+  closeViews() {
+    for (const views of this.store.views.values()) for (const view of [...views]) view.close();
+  }
 
   /** The login has ended: what was not sent stays until somebody else signs in. */
   async ended(error) {
@@ -294,15 +383,19 @@ export class Parley extends Assembled {
   async connect() {
     const { departure } = this;
     await this.disconnecting;
-    if (!await this.open() && !this.signedIn) throw signedOut();
+    if (!(await this.open()) && !this.signedIn) throw signedOut();
     if (this.isClosed) throw closed();
     if (!this.connection.WebSocket) {
-      throw new ParleyError("websocket-missing",
-        "This runtime has no WebSocket. Give a class as the option `WebSocket`; the package's entry for Node has one.");
+      throw new ParleyError(
+        "websocket-missing",
+        "This runtime has no WebSocket. Give a class as the option `WebSocket`; the package's entry for Node has one.",
+      );
     }
     if (this.departure !== departure) throw this.departure;
     if (!this.connected) {
-      const promise = new Promise((resolve, reject) => { this.connected = { resolve, reject }; });
+      const promise = new Promise((resolve, reject) => {
+        this.connected = { resolve, reject };
+      });
       this.connected.promise = promise;
       promise.catch(() => {});
       this.turn({ state: "connecting" });
@@ -341,7 +434,9 @@ export class Parley extends Assembled {
     await this.storage.close();
   }
 
-  sent() { return this.queue.isEmpty() ? Promise.resolve() : this.next("drained"); }
+  sent() {
+    return this.queue.isEmpty() ? Promise.resolve() : this.next("drained");
+  }
 
   /** @param {{ state: import("./parley.js").ConnectionState, retryAt?: number, error?: import("./parley.js").ParleyError }} change */
   turn({ state, retryAt, error }) {
@@ -363,7 +458,9 @@ export class Parley extends Assembled {
       this.store.markAllDirty();
       await this.queue.load();
       while (this.store.cursor === undefined && this.tabs.leads) {
-        try { await this.loadDialogs(); } catch (error) {
+        try {
+          await this.loadDialogs();
+        } catch (error) {
           if (!error.temporary) throw error;
           this.turn({ state: "waiting", error });
           await this.pause(error.retryAfter * 1000 || 2000, true);
@@ -435,7 +532,11 @@ export class Parley extends Assembled {
       this.store.isStateDirty = true;
       this.later();
     };
-    for (const each of promises) each.then(ended, (error) => { ended(); this.uncaught(error); });
+    for (const each of promises)
+      each.then(ended, (error) => {
+        ended();
+        this.uncaught(error);
+      });
   }
 
   /** The cursor up to which all events are handled. */
@@ -470,7 +571,8 @@ export class Parley extends Assembled {
         const page = await this.listDialogs({ limit: 50 });
         if (this.resyncing !== mark) return;
         for (const id of [...this.store.dialogs.keys()]) {
-          if ((this.store.stamps.get(id) ?? 0) <= asked && !page.items.some((each) => each.id === id)) this.store.removeDialog(id);
+          if ((this.store.stamps.get(id) ?? 0) <= asked && !page.items.some((each) => each.id === id))
+            this.store.removeDialog(id);
         }
         for (const id of this.store.tails.keys()) if (!this.store.views.has(id)) this.store.tails.delete(id);
         await this.storage.write((await this.storage.all("tails")).map(([key]) => ["tails", key]));
@@ -492,7 +594,9 @@ export class Parley extends Assembled {
 
   // MARK: Storing
 
-  later() { if (this.tabs.leads) this.after("flush", FLUSH_AFTER, () => this.flush()); }
+  later() {
+    if (this.tabs.leads) this.after("flush", FLUSH_AFTER, () => this.flush());
+  }
 
   /** Stores the effects of events together with their cursor. */
   flush(isLast = false) {
@@ -506,7 +610,12 @@ export class Parley extends Assembled {
         this.store.markAllDirty();
         return this.failed(error);
       }
-      if (cursor && this.connection.state === "online" && cursor !== this.ackedCursor && (isLast || Date.now() - this.acked > ACK_EVERY)) {
+      if (
+        cursor &&
+        this.connection.state === "online" &&
+        cursor !== this.ackedCursor &&
+        (isLast || Date.now() - this.acked > ACK_EVERY)
+      ) {
         Object.assign(this, { acked: Date.now(), ackedCursor: cursor });
         this.connection.command("ack", { cursor }).catch(() => {});
       }

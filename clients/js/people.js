@@ -16,8 +16,9 @@ export const people = {
   },
 
   async setMarker(dialogId, marker) {
-    const answer = await this.command(
-      "marker.set", { dialogId, ...marker }, () => this.request("PUT", path`/dialogs/${dialogId}/marker`, { body: marker }));
+    const answer = await this.command("marker.set", { dialogId, ...marker }, () =>
+      this.request("PUT", path`/dialogs/${dialogId}/marker`, { body: marker }),
+    );
     this.store.applyMarker({ ...answer, userId: this.userId });
     this.later();
   },
@@ -43,7 +44,9 @@ export const people = {
       for (const [dialog, delivered] of last) {
         const { me, memberCount = 2 } = this.store.dialogs.get(dialog) ?? {};
         if (memberCount > 20 || me?.readMessageId === delivered) continue;
-        await this.setMarker(dialog, { delivered }).catch((error) => { if (error.status >= 500) this.failed(error); });
+        await this.setMarker(dialog, { delivered }).catch((error) => {
+          if (error.status >= 500) this.failed(error);
+        });
       }
     });
   },
@@ -51,12 +54,19 @@ export const people = {
   setTyping(dialogId, on) {
     const last = this.typed.get(dialogId) ?? 0;
     if (on ? Date.now() - last < TYPING_EVERY : !last) return;
-    if (on) this.typed.set(dialogId, Date.now()); else this.typed.delete(dialogId);
-    this.command("typing", { dialogId, on }, () => this.request("POST", path`/dialogs/${dialogId}/typing`, { body: { on } })).catch(() => {});
+    if (on) this.typed.set(dialogId, Date.now());
+    else this.typed.delete(dialogId);
+    this.command("typing", { dialogId, on }, () =>
+      this.request("POST", path`/dialogs/${dialogId}/typing`, { body: { on } }),
+    ).catch(() => {});
   },
 
-  typingIn(dialogId) { return (this.store.typing.get(dialogId) ?? []).filter((id) => id !== this.userId); },
-  presenceOf(userId) { return this.store.presences.get(userId); },
+  typingIn(dialogId) {
+    return (this.store.typing.get(dialogId) ?? []).filter((id) => id !== this.userId);
+  },
+  presenceOf(userId) {
+    return this.store.presences.get(userId);
+  },
 
   setPresence(presence) {
     this.wish = presence;
@@ -81,10 +91,14 @@ export const people = {
   async storeDraft(dialogId, text, replyTo) {
     this.stopDraft(dialogId);
     const address = path`/dialogs/${dialogId}/draft`;
-    const stored = text ? await this.request("PUT", address, { body: { text, replyTo } })
-      : await this.request("DELETE", address).catch((error) => { if (error.status !== 404) throw error; });
+    const stored = text
+      ? await this.request("PUT", address, { body: { text, replyTo } })
+      : await this.request("DELETE", address).catch((error) => {
+          if (error.status !== 404) throw error;
+        });
     // Of what the server had already there is no event.
-    if (!this.timers.has("draft/" + dialogId)) this.applied({ type: "draft.updated", data: { dialogId, draft: stored } });
+    if (!this.timers.has("draft/" + dialogId))
+      this.applied({ type: "draft.updated", data: { dialogId, draft: stored } });
   },
 
   // MARK: Files and people
@@ -98,10 +112,14 @@ export const people = {
   fileUrl(url) {
     const { protocol } = new URL(this.url);
     const place = new URL(url, this.url);
-    return protocol === "http:" && place.pathname.startsWith("/uploads/") ? this.url + place.pathname + place.search : place.href;
+    return protocol === "http:" && place.pathname.startsWith("/uploads/")
+      ? this.url + place.pathname + place.search
+      : place.href;
   },
 
-  knownUser(id) { return id === this.userId ? this.user : this.store.users.get(id); },
+  knownUser(id) {
+    return id === this.userId ? this.user : this.store.users.get(id);
+  },
 
   getUser(id) {
     const known = this.knownUser(id);
@@ -109,7 +127,9 @@ export const people = {
     if (!this.asked.has(id)) {
       if (!this.asked.size) queueMicrotask(() => this.askUsers());
       let resolve;
-      const answer = new Promise((done) => { resolve = done; });
+      const answer = new Promise((done) => {
+        resolve = done;
+      });
       this.asked.set(id, { answer, resolve });
     }
     return this.asked.get(id).answer;
@@ -122,8 +142,11 @@ export const people = {
     for (let i = 0; i < ids.length; i += 100) {
       const some = ids.slice(i, i + 100);
       try {
-        for (const user of (await this.searchUsers({ ids: some.join(","), limit: 100 })).items) this.store.putUser(user);
-      } catch (error) { this.failed(error); }
+        for (const user of (await this.searchUsers({ ids: some.join(","), limit: 100 })).items)
+          this.store.putUser(user);
+      } catch (error) {
+        this.failed(error);
+      }
       for (const id of some) asked.get(id).resolve(this.store.users.get(id));
     }
   },
@@ -132,17 +155,24 @@ export const people = {
     if (!hash) return Promise.resolve(undefined);
     if (!this.pictures.has(hash)) {
       if (this.pictures.size >= PICTURES_MAX) this.pictures.delete(this.pictures.keys().next().value);
-      this.pictures.set(hash, this.request("GET", address).catch((error) => {
-        this.pictures.delete(hash);
-        if (error.status === 404) return undefined;
-        throw error;
-      }));
+      this.pictures.set(
+        hash,
+        this.request("GET", address).catch((error) => {
+          this.pictures.delete(hash);
+          if (error.status === 404) return undefined;
+          throw error;
+        }),
+      );
     }
     return this.pictures.get(hash);
   },
 
-  async userAvatar(id) { return this.picture((await this.getUser(id))?.avatarHash, path`/users/${id}/avatar`); },
-  async dialogAvatar(id) { return this.picture((await this.dialog(id)).avatarHash, path`/dialogs/${id}/avatar`); },
+  async userAvatar(id) {
+    return this.picture((await this.getUser(id))?.avatarHash, path`/users/${id}/avatar`);
+  },
+  async dialogAvatar(id) {
+    return this.picture((await this.dialog(id)).avatarHash, path`/dialogs/${id}/avatar`);
+  },
 
   async deleteAccount(input) {
     await this.request("DELETE", "/users/me", { query: input });
@@ -157,5 +187,7 @@ export const people = {
     return this.calls.apply(await this.persist(() => this.request("POST", "/calls", { body })));
   },
 
-  async listCalls() { return (await this.request("GET", "/calls")).items.map((state) => this.calls.apply(state)); },
+  async listCalls() {
+    return (await this.request("GET", "/calls")).items.map((state) => this.calls.apply(state));
+  },
 };

@@ -11,7 +11,7 @@ function constants(count, root) {
   for (let number = 2; found.length < count; number++) {
     let isPrime = true;
     for (let divisor = 2; divisor * divisor <= number; divisor++) if (number % divisor === 0) isPrime = false;
-    if (isPrime) found.push((number ** (1 / root) % 1 * 2 ** 32) | 0);
+    if (isPrime) found.push(((number ** (1 / root) % 1) * 2 ** 32) | 0);
   }
   return found;
 }
@@ -23,23 +23,58 @@ const words = new Int32Array(64);
 function compress(state) {
   const W = words;
   for (let t = 16; t < 64; t++) {
-    const x = W[t - 15], y = W[t - 2];
-    W[t] = (((y >>> 17 | y << 15) ^ (y >>> 19 | y << 13) ^ y >>> 10) + W[t - 7]
-      + ((x >>> 7 | x << 25) ^ (x >>> 18 | x << 14) ^ x >>> 3) + W[t - 16]) | 0;
+    const x = W[t - 15],
+      y = W[t - 2];
+    W[t] =
+      ((((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10)) +
+        W[t - 7] +
+        (((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3)) +
+        W[t - 16]) |
+      0;
   }
-  let a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+  let a = state[0],
+    b = state[1],
+    c = state[2],
+    d = state[3],
+    e = state[4],
+    f = state[5],
+    g = state[6],
+    h = state[7];
   for (let t = 0; t < 64; t++) {
-    const one = (h + ((e >>> 6 | e << 26) ^ (e >>> 11 | e << 21) ^ (e >>> 25 | e << 7)) + (e & f ^ ~e & g) + K[t] + W[t]) | 0;
-    const two = (((a >>> 2 | a << 30) ^ (a >>> 13 | a << 19) ^ (a >>> 22 | a << 10)) + (a & b ^ a & c ^ b & c)) | 0;
-    h = g; g = f; f = e; e = (d + one) | 0; d = c; c = b; b = a; a = (one + two) | 0;
+    const one =
+      (h +
+        (((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))) +
+        ((e & f) ^ (~e & g)) +
+        K[t] +
+        W[t]) |
+      0;
+    const two =
+      ((((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))) +
+        ((a & b) ^ (a & c) ^ (b & c))) |
+      0;
+    h = g;
+    g = f;
+    f = e;
+    e = (d + one) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (one + two) | 0;
   }
-  state[0] += a; state[1] += b; state[2] += c; state[3] += d; state[4] += e; state[5] += f; state[6] += g; state[7] += h;
+  state[0] += a;
+  state[1] += b;
+  state[2] += c;
+  state[3] += d;
+  state[4] += e;
+  state[5] += f;
+  state[6] += g;
+  state[7] += h;
 }
 
 /** Puts the bytes of a block into `words`. */
 function load(bytes, start) {
   for (let t = 0; t < 16; t++, start += 4) {
-    words[t] = bytes[start] << 24 | bytes[start + 1] << 16 | bytes[start + 2] << 8 | bytes[start + 3];
+    words[t] = (bytes[start] << 24) | (bytes[start + 1] << 16) | (bytes[start + 2] << 8) | bytes[start + 3];
   }
 }
 
@@ -49,17 +84,20 @@ function load(bytes, start) {
  * which a server would keep a telephone busy.
  */
 export async function prove({ challenge, target }) {
-  const value = parseInt(target, 16), mask = 2 ** (32 - Math.clz32(value)) - 1;
+  const value = parseInt(target, 16),
+    mask = 2 ** (32 - Math.clz32(value)) - 1;
   if (!(value < 2 ** 24)) return undefined;
   const length = new TextEncoder().encode(challenge).length;
-  const text = challenge + "-".repeat((64 - length % 64) % 64);
+  const text = challenge + "-".repeat((64 - (length % 64)) % 64);
   const bytes = new TextEncoder().encode(text);
-  const start = Int32Array.from(constants(8, 2)), state = new Int32Array(8);
+  const start = Int32Array.from(constants(8, 2)),
+    state = new Int32Array(8);
   for (let place = 0; place < bytes.length; place += 64) {
     load(bytes, place);
     compress(start);
   }
-  const block = new Uint8Array(64), counted = 10;
+  const block = new Uint8Array(64),
+    counted = 10;
   block[counted] = 0x80;
   new DataView(block.buffer).setUint32(60, (bytes.length + counted) * 8);
   for (let number = 0, until = Date.now() + WORK; ; number++) {
@@ -70,7 +108,9 @@ export async function prove({ challenge, target }) {
     compress(state);
     if ((state[7] & mask) === value) return text + digits;
     if ((number & 255) === 0 && Date.now() > until) {
-      await new Promise((resolve) => { setTimeout(resolve); });
+      await new Promise((resolve) => {
+        setTimeout(resolve);
+      });
       until = Date.now() + WORK;
     }
   }

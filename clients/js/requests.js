@@ -17,7 +17,8 @@ const SLOWEST = 16;
 export const path = (strings, ...values) => strings.reduce((all, part, i) => all + encoder(values[i - 1]) + part);
 
 /** Whether these are bytes, also of another frame. */
-export const isBytes = (value) => ArrayBuffer.isView(value) || /^\[object (Blob|File)\]$/.test(Object.prototype.toString.call(value));
+export const isBytes = (value) =>
+  ArrayBuffer.isView(value) || /^\[object (Blob|File)\]$/.test(Object.prototype.toString.call(value));
 
 /** A random UUID, also where the page is not a secure context. */
 export function uuid() {
@@ -51,7 +52,8 @@ export class Requests {
    */
   async send(method, path, { query, body, headers = {}, signal, token = true } = {}) {
     // A URL is sent without these segments (WHATWG URL 4.4): DELETE of members/.. would be one of the dialog.
-    if (/\/(\.|%2e){1,2}(?=[/?]|$)/i.test(path)) throw new ParleyError("path-malformed", `${path}: nobody has this id.`);
+    if (/\/(\.|%2e){1,2}(?=[/?]|$)/i.test(path))
+      throw new ParleyError("path-malformed", `${path}: nobody has this id.`);
     for (let attempt = 0; ; attempt++) {
       const used = token && this.session.current?.accessToken;
       if (token && !used) throw signedOut();
@@ -82,7 +84,9 @@ export class Requests {
     }
     // The answer is no longer waited for once this is aborted, whether `fetch` heeds it or not.
     const abort = new AbortController();
-    const ended = new Promise((_, reject) => { abort.signal.onabort = () => reject(new Error("It took too long.")); });
+    const ended = new Promise((_, reject) => {
+      abort.signal.onabort = () => reject(new Error("It took too long."));
+    });
     const end = () => abort.abort();
     let timer;
     const endsAfter = (bytes) => {
@@ -93,7 +97,14 @@ export class Requests {
     signal?.addEventListener("abort", end);
     if (signal?.aborted) end();
     const answered = async () => {
-      const response = await this.fetch(url, { method, headers: fields, body, signal: abort.signal, credentials: "omit", cache: "no-store" });
+      const response = await this.fetch(url, {
+        method,
+        headers: fields,
+        body,
+        signal: abort.signal,
+        credentials: "omit",
+        cache: "no-store",
+      });
       const type = response.headers.get("Content-Type") ?? "";
       if (!abort.signal.aborted) endsAfter(Number(response.headers.get("Content-Length")) || 0);
       if (method === "HEAD") return [response, response.headers];
@@ -129,13 +140,18 @@ export class Requests {
       const ask = () => this.once("POST", this.base + "/v1/sessions", { body });
       try {
         // A repeat has the same answer, as long as its tokens are not used.
-        const next = await ask().catch((error) => { if (error.code !== "network") throw error; return ask(); });
+        const next = await ask().catch((error) => {
+          if (error.code !== "network") throw error;
+          return ask();
+        });
         await this.session.replace({ ...session, ...next });
       } catch (error) {
         if (error.status === 401 || error.status === 403) await this.session.end(error);
         throw error;
       }
-    }).finally(() => { this.refreshing = undefined; });
+    }).finally(() => {
+      this.refreshing = undefined;
+    });
     return this.refreshing;
   }
 }

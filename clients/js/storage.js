@@ -7,11 +7,17 @@ export class MemoryStorage {
   keepsBlobs = true;
   tables = new Map(TABLES.map((name) => [name, new Map()]));
 
-  async get(table, key) { return this.tables.get(table).get(key); }
+  async get(table, key) {
+    return this.tables.get(table).get(key);
+  }
 
-  async all(table) { return [...this.tables.get(table)].sort(([a], [b]) => (a < b ? -1 : Number(a > b))); }
+  async all(table) {
+    return [...this.tables.get(table)].sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  }
 
-  async write(changes) { this.apply(changes); }
+  async write(changes) {
+    this.apply(changes);
+  }
 
   apply(changes) {
     for (const [table, key, value] of changes) {
@@ -20,7 +26,9 @@ export class MemoryStorage {
     }
   }
 
-  async clear() { for (const table of this.tables.values()) table.clear(); }
+  async clear() {
+    for (const table of this.tables.values()) table.clear();
+  }
 
   async close() {}
 }
@@ -29,16 +37,22 @@ export class MemoryStorage {
 export class IndexedDBStorage {
   keepsBlobs = true;
 
-  constructor(name = "parley") { this.name = name; }
+  constructor(name = "parley") {
+    this.name = name;
+  }
 
   database() {
     this.opening ??= new Promise((resolve, reject) => {
       const request = indexedDB.open(this.name, 1);
-      request.onupgradeneeded = () => { for (const table of TABLES) request.result.createObjectStore(table); };
+      request.onupgradeneeded = () => {
+        for (const table of TABLES) request.result.createObjectStore(table);
+      };
       request.onsuccess = () => {
         // Another tab wants to delete or change the database: reopened at the next use.
         request.result.onversionchange = () => this.close();
-        request.result.onclose = () => { this.opening = undefined; };
+        request.result.onclose = () => {
+          this.opening = undefined;
+        };
         resolve(request.result);
       };
       request.onerror = () => reject(failure(request.error));
@@ -77,7 +91,8 @@ export class IndexedDBStorage {
     return this.run(tables, "readwrite", (transaction) => {
       for (const [table, key, value] of changes) {
         const store = transaction.objectStore(table);
-        if (value === undefined) store.delete(key); else store.put(value, key);
+        if (value === undefined) store.delete(key);
+        else store.put(value, key);
       }
       return () => undefined;
     });

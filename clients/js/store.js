@@ -103,7 +103,9 @@ export class Store {
   changes(cursor = this.cursor) {
     /** @type {import("./parley.js").StorageChange[]} */
     const changes = [...this.dirty].map((key) => {
-      const slash = key.indexOf("/"), table = key.slice(0, slash), id = key.slice(slash + 1);
+      const slash = key.indexOf("/"),
+        table = key.slice(0, slash),
+        id = key.slice(slash + 1);
       if (table === "dialogs") return [table, id, this.dialogs.get(id)];
       const tail = this.tails.get(id);
       return [table, id, tail && { ...tail, markers: Object.fromEntries(this.markers.get(id) ?? []) }];
@@ -121,15 +123,19 @@ export class Store {
 
   /** Pinned ones first, then by the last message. */
   list() {
-    return [...this.dialogs.values()].sort((a, b) =>
-      Number(Boolean(b.me?.pinned)) - Number(Boolean(a.me?.pinned)) || compared(timeOf(b), timeOf(a)));
+    return [...this.dialogs.values()].sort(
+      (a, b) => Number(Boolean(b.me?.pinned)) - Number(Boolean(a.me?.pinned)) || compared(timeOf(b), timeOf(a)),
+    );
   }
 
   /** Puts dialogs of an answer to a request at `asked`, a value of `clock`. Returns the ids of those changed by an event since. */
   putDialogs(dialogs, asked = this.clock) {
     const overtaken = [];
     for (const dialog of dialogs) {
-      if ((this.stamps.get(dialog.id) ?? 0) > asked) { overtaken.push(dialog.id); continue; }
+      if ((this.stamps.get(dialog.id) ?? 0) > asked) {
+        overtaken.push(dialog.id);
+        continue;
+      }
       this.setDialog(dialog);
       if (dialog.user) this.putUser(dialog.user);
     }
@@ -159,7 +165,15 @@ export class Store {
 
   changeMine(id, members) {
     return this.changeDialog(id, (dialog) => {
-      const me = { unreadCount: 0, mentionCount: 0, pinned: false, archived: false, markedUnread: false, ...dialog.me, ...members };
+      const me = {
+        unreadCount: 0,
+        mentionCount: 0,
+        pinned: false,
+        archived: false,
+        markedUnread: false,
+        ...dialog.me,
+        ...members,
+      };
       for (const [name, value] of Object.entries(me)) if (value === undefined) delete me[name];
       return { ...dialog, me };
     });
@@ -177,7 +191,11 @@ export class Store {
   /** The state of a dialog in an event: without what differs between its viewers. */
   applyDialog({ dialog, message }) {
     const isKnown = this.changeDialog(dialog.id, (old) => ({
-      ...dialog, me: old.me, user: old.user, ownerId: dialog.ownerId ?? old.ownerId, createdAt: dialog.createdAt ?? old.createdAt,
+      ...dialog,
+      me: old.me,
+      user: old.user,
+      ownerId: dialog.ownerId ?? old.ownerId,
+      createdAt: dialog.createdAt ?? old.createdAt,
       externalId: dialog.externalId ?? old.externalId,
       lastMessage: (dialog.lastMessage?.seq ?? 0) >= (old.lastMessage?.seq ?? 0) ? dialog.lastMessage : old.lastMessage,
     }));
@@ -192,17 +210,25 @@ export class Store {
     const isKnown = this.changeDialog(dialogId, (dialog) => {
       const last = dialog.lastMessage;
       if (last && last.seq > message.seq) return dialog;
-      return { ...dialog, lastMessage: last?.id === message.id ? newer(last, message) : message, updatedAt: message.sentAt };
+      return {
+        ...dialog,
+        lastMessage: last?.id === message.id ? newer(last, message) : message,
+        updatedAt: message.sentAt,
+      };
     });
     if (!isKnown) this.hooks.missing(dialogId);
     this.changeTail(dialogId, (messages) => insert(messages, message));
     this.resolve(dialogId, message);
-    this.views.get(dialogId)?.forEach((view) => { view.add(message); });
+    this.views.get(dialogId)?.forEach((view) => {
+      view.add(message);
+    });
   }
 
   updateMessage(message) {
     this.changeMessage(message.dialogId, message.id, (old) => newer(old, message));
-    this.views.get(message.dialogId)?.forEach((view) => { view.changePin(message); });
+    this.views.get(message.dialogId)?.forEach((view) => {
+      view.changePin(message);
+    });
   }
 
   changeMessage(dialogId, id, change) {
@@ -210,12 +236,16 @@ export class Store {
       this.changeDialog(dialogId, (dialog) => ({ ...dialog, lastMessage: change(dialog.lastMessage) }));
     }
     this.changeTail(dialogId, (messages) => messages.map((old) => (old.id === id ? change(old) : old)));
-    this.views.get(dialogId)?.forEach((view) => { view.change(id, change); });
+    this.views.get(dialogId)?.forEach((view) => {
+      view.change(id, change);
+    });
   }
 
   removeMessage(dialogId, id) {
     this.changeTail(dialogId, (messages) => messages.filter((old) => old.id !== id));
-    this.views.get(dialogId)?.forEach((view) => { view.remove(id); });
+    this.views.get(dialogId)?.forEach((view) => {
+      view.remove(id);
+    });
     if (this.dialogs.get(dialogId)?.lastMessage?.id === id) this.hooks.missing(dialogId);
   }
 
@@ -230,7 +260,8 @@ export class Store {
 
   mark({ dialogId, userId, delivered, read, deliveredSeq, readSeq }) {
     if (!this.markers.has(dialogId)) this.markers.set(dialogId, new Map());
-    const markers = this.markers.get(dialogId), old = markers.get(userId);
+    const markers = this.markers.get(dialogId),
+      old = markers.get(userId);
     const next = { deliveredSeq: 0, readSeq: 0, ...old };
     next.deliveredSeq = Math.max(next.deliveredSeq, deliveredSeq ?? 0);
     next.readSeq = Math.max(next.readSeq, readSeq ?? 0);
@@ -260,8 +291,10 @@ export class Store {
     const readers = [];
     for (const [id, marker] of this.markers.get(dialogId) ?? []) {
       if (id === userId) continue;
-      if (marker.readSeq >= seq) { status = "read"; readers.push(id); }
-      else if (marker.deliveredSeq >= seq && status === "sent") status = "delivered";
+      if (marker.readSeq >= seq) {
+        status = "read";
+        readers.push(id);
+      } else if (marker.deliveredSeq >= seq && status === "sent") status = "delivered";
     }
     return { status, readers };
   }
@@ -279,8 +312,11 @@ export class Store {
     this.mark(marker);
     const seen = [this.dialogs.get(dialogId)?.lastMessage, ...(this.tails.get(dialogId)?.messages ?? [])];
     for (const view of this.views.get(dialogId) ?? []) seen.push(...view.list);
-    for (const message of seen) if (message && (message.id === delivered || message.id === read)) this.resolve(dialogId, message);
-    this.views.get(dialogId)?.forEach((view) => { view.part(() => this.mark(marker)); });
+    for (const message of seen)
+      if (message && (message.id === delivered || message.id === read)) this.resolve(dialogId, message);
+    this.views.get(dialogId)?.forEach((view) => {
+      view.part(() => this.mark(marker));
+    });
   }
 
   // MARK: People
@@ -314,7 +350,8 @@ export class Store {
       "message.created": () => this.addMessage(data.message),
       "message.updated": () => this.updateMessage(data.message),
       // Nothing is left of one that was deleted for the user alone.
-      "message.deleted": () => (data.message ? this.updateMessage(data.message) : this.removeMessage(data.dialogId, data.messageId)),
+      "message.deleted": () =>
+        data.message ? this.updateMessage(data.message) : this.removeMessage(data.dialogId, data.messageId),
       "marker.updated": () => this.applyMarker(data.marker),
       "user.updated": () => this.applyUser(data.user),
       "dialog.created": () => this.applyDialog(data),
@@ -322,7 +359,9 @@ export class Store {
       "dialog.deleted": () => this.removeDialog(data.dialogId),
       "dialog.cleared": () => {
         this.changeTail(data.dialogId, () => []);
-        this.views.get(data.dialogId)?.forEach((view) => { view.clear(); });
+        this.views.get(data.dialogId)?.forEach((view) => {
+          view.clear();
+        });
         this.hooks.missing(data.dialogId);
       },
       "member.updated": () => {
@@ -330,7 +369,9 @@ export class Store {
         const isMine = member.userId === this.user?.id;
         if (isMine && (member.role === "none" || member.role === "banned")) return this.removeDialog(dialogId);
         this.applyDialog(data);
-        this.views.get(dialogId)?.forEach((view) => { view.changeMember(member); });
+        this.views.get(dialogId)?.forEach((view) => {
+          view.changeMember(member);
+        });
         if (isMine) this.changeMine(dialogId, { role: member.role, nick: member.nick, kicked: member.kicked });
       },
       "settings.updated": () => {
@@ -344,7 +385,8 @@ export class Store {
       },
       caught_up: () => this.setTotals(data),
       "typing.updated": () => {
-        if (data.userIds.length) this.typing.set(data.dialogId, data.userIds); else this.typing.delete(data.dialogId);
+        if (data.userIds.length) this.typing.set(data.dialogId, data.userIds);
+        else this.typing.delete(data.dialogId);
       },
       "presence.updated": () => {
         this.presences.delete(data.presence.userId);
@@ -353,7 +395,10 @@ export class Store {
       },
     }[type];
     apply?.();
-    if (cursor) { this.cursor = cursor; this.isStateDirty = true; }
+    if (cursor) {
+      this.cursor = cursor;
+      this.isStateDirty = true;
+    }
   }
 
   setTotals({ totalUnread, totalMentions }) {

@@ -26,12 +26,14 @@ export class Tabs {
     }
     const { signal } = this.leaving;
     const held = new Promise((resolve) => signal.addEventListener("abort", resolve));
-    this.locks.request(this.name, { signal }, () => {
-      if (signal.aborted) return undefined;
-      this.leads = true;
-      this.onLead();
-      return held;
-    }).catch(() => {});
+    this.locks
+      .request(this.name, { signal }, () => {
+        if (signal.aborted) return undefined;
+        this.leads = true;
+        this.onLead();
+        return held;
+      })
+      .catch(() => {});
   }
 
   leave() {
@@ -41,9 +43,13 @@ export class Tabs {
   }
 
   /** Runs work that only one tab at a time may do. */
-  alone(work) { return this.locks ? this.locks.request(this.name + ":session", work) : work(); }
+  alone(work) {
+    return this.locks ? this.locks.request(this.name + ":session", work) : work();
+  }
 
-  post(message) { this.channel?.postMessage(message); }
+  post(message) {
+    this.channel?.postMessage(message);
+  }
 
   close() {
     this.leave();

@@ -9,7 +9,8 @@ const ATTEMPTS_MAX = 8;
 /** Returns bytes with a name and type, whatever form they were given in. */
 export function asFile(input) {
   const file = isBytes(input) ? { data: input } : { ...input };
-  if (!isBytes(file.data)) throw new ParleyError("input-malformed", "A file is a Blob, or has `data`.", { field: "files" });
+  if (!isBytes(file.data))
+    throw new ParleyError("input-malformed", "A file is a Blob, or has `data`.", { field: "files" });
   file.name ||= file.data.name || "file";
   file.mediaType ||= file.data.type || "application/octet-stream";
   file.size = file.data.size ?? file.data.length;
@@ -43,16 +44,22 @@ export async function upload(client, input, { signal, onProgress, purpose, slot 
   const { data, name, mediaType, size, width, height, durationMs } = asFile(input);
   const isResumed = slot.upload !== undefined;
   slot.upload ??= await client.request("POST", "/attachments", {
-    signal, body: { name, mediaType, size, width, height, durationMs, purpose, resumable: true },
+    signal,
+    body: { name, mediaType, size, width, height, durationMs, purpose, resumable: true },
   });
   await onSlot?.();
   const { requests } = client;
   const url = client.fileUrl(slot.upload.uploadUrl);
   const part = Math.min(PART_MAX, Math.max(PART_MIN, Math.ceil(size / 40)));
-  let offset = 0, isKnown = !isResumed, attempts = 0;
+  let offset = 0,
+    isKnown = !isResumed,
+    attempts = 0;
   const cancel = () => requests.once("DELETE", url, {}).catch(() => {});
   for (;;) {
-    if (signal?.aborted) { cancel(); throw aborted(); }
+    if (signal?.aborted) {
+      cancel();
+      throw aborted();
+    }
     try {
       if (!isKnown) {
         const headers = await requests.once("HEAD", url, { signal });
@@ -63,16 +70,22 @@ export async function upload(client, input, { signal, onProgress, purpose, slot 
       onProgress?.(offset, size);
       const end = Math.min(size, offset + part);
       await requests.once("PATCH", url, {
-        signal, body: data.slice(offset, end),
+        signal,
+        body: data.slice(offset, end),
         headers: {
-          "Content-Type": "application/partial-upload", "Upload-Offset": String(offset), "Upload-Complete": end === size ? "?1" : "?0",
+          "Content-Type": "application/partial-upload",
+          "Upload-Offset": String(offset),
+          "Upload-Complete": end === size ? "?1" : "?0",
         },
       });
       attempts = 0;
       offset = end;
       if (end === size) break;
     } catch (error) {
-      if (error.code === "aborted") { cancel(); throw error; }
+      if (error.code === "aborted") {
+        cancel();
+        throw error;
+      }
       const isOver = error.code === "upload-unknown" || error.code === "upload-late";
       if (isOver && isResumed) {
         // The slot from before a restart has expired.

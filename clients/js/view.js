@@ -35,10 +35,15 @@ export class View {
     this.fresh.catch(() => {});
   }
 
-  get dialog() { return this.client.store.dialogs.get(this.dialogId); }
+  get dialog() {
+    return this.client.store.dialogs.get(this.dialogId);
+  }
 
   get messages() {
-    this.shown ??= [...this.list.map((message) => this.local(message)), ...this.client.pending(this.dialogId, this.hasNewer)];
+    this.shown ??= [
+      ...this.list.map((message) => this.local(message)),
+      ...this.client.pending(this.dialogId, this.hasNewer),
+    ];
     return this.shown;
   }
 
@@ -47,7 +52,8 @@ export class View {
     const key = message.clientId && message.senderId === userId ? message.clientId : message.id;
     let status;
     if (message.senderId === userId && message.content.type !== "system") {
-      status = message.delivery?.state === "failed" ? "failed" : store.reached(this.dialogId, message.seq, userId).status;
+      status =
+        message.delivery?.state === "failed" ? "failed" : store.reached(this.dialogId, message.seq, userId).status;
     }
     const old = this.locals.get(message.id);
     if (old && old.status === status && old.of === message) return old.shown;
@@ -85,15 +91,21 @@ export class View {
 
   add(message) {
     // What lies before the loaded piece comes with `loadOlder`: put before it now it would leave a gap.
-    this.apply((list) => (this.hasNewer || (this.hasOlder && list.length && message.seq < list[0].seq) ? list : insert(list, message)));
+    this.apply((list) =>
+      this.hasNewer || (this.hasOlder && list.length && message.seq < list[0].seq) ? list : insert(list, message),
+    );
     if (this.list.length > this.bound + 50) this.trim(this.bound);
   }
 
-  change(id, change) { this.apply((list) => list.map((message) => (message.id === id ? change(message) : message))); }
+  change(id, change) {
+    this.apply((list) => list.map((message) => (message.id === id ? change(message) : message)));
+  }
 
   remove(id) {
     this.apply((list) => list.filter((message) => message.id !== id));
-    this.part(() => { this.pins = this.pins.filter((message) => message.id !== id); });
+    this.part(() => {
+      this.pins = this.pins.filter((message) => message.id !== id);
+    });
   }
 
   clear() {
@@ -101,7 +113,9 @@ export class View {
       this.hasOlder = this.hasNewer = false;
       return [];
     });
-    this.part(() => { this.pins = []; });
+    this.part(() => {
+      this.pins = [];
+    });
   }
 
   /** Applies a change of the parts that an answer includes; while one is awaited, again after it, as it may be older. */
@@ -120,7 +134,10 @@ export class View {
 
   changePin(message) {
     this.part(() => {
-      const now = newer(this.pins.find(({ id }) => id === message.id), message);
+      const now = newer(
+        this.pins.find(({ id }) => id === message.id),
+        message,
+      );
       const pins = this.pins.filter(({ id }) => id !== message.id);
       if (now.pinnedAt) pins.push(now);
       this.pins = pins.sort((a, b) => (a.pinnedAt < b.pinnedAt ? 1 : -1));
@@ -144,7 +161,11 @@ export class View {
   async asking(request) {
     const arrived = [];
     this.collectors.add(arrived);
-    try { return [await request, arrived]; } finally { this.collectors.delete(arrived); }
+    try {
+      return [await request, arrived];
+    } finally {
+      this.collectors.delete(arrived);
+    }
   }
 
   /** Loads the newest messages in place of all others. After a temporary error they are asked for again: as soon as the client is connected, or after a pause. */
@@ -159,7 +180,9 @@ export class View {
       const late = [];
       this.late = late;
       try {
-        const [page, arrived] = await this.asking(client.listMessages(this.dialogId, { limit: this.limit, include: INCLUDE }));
+        const [page, arrived] = await this.asking(
+          client.listMessages(this.dialogId, { limit: this.limit, include: INCLUDE }),
+        );
         if (this.asked !== attempt) return;
         this.took(page, asked, late);
         // A jump since then replaces the messages, not the members and pins.
@@ -218,7 +241,9 @@ export class View {
   }
 
   /** Where the messages before the first one are asked for. */
-  get before() { return this.olderCursor ?? this.list[0]?.id; }
+  get before() {
+    return this.olderCursor ?? this.list[0]?.id;
+  }
 
   loadOlder(limit = 50) {
     return this.loading("hasOlder", async () => {
@@ -255,7 +280,11 @@ export class View {
       return this[has];
     }
     this.running = load();
-    try { return await this.running; } finally { this.running = undefined; }
+    try {
+      return await this.running;
+    } finally {
+      this.running = undefined;
+    }
   }
 
   async jump(messageId, limit = 50) {
@@ -268,11 +297,13 @@ export class View {
         return;
       }
       const half = Math.max(1, Math.floor(limit / 2));
-      const [[message, older, after], arrived] = await this.asking(Promise.all([
-        this.client.message(this.dialogId, messageId),
-        this.client.listMessages(this.dialogId, { before: messageId, limit: half }),
-        this.client.listMessages(this.dialogId, { after: messageId, limit: half }),
-      ]));
+      const [[message, older, after], arrived] = await this.asking(
+        Promise.all([
+          this.client.message(this.dialogId, messageId),
+          this.client.listMessages(this.dialogId, { before: messageId, limit: half }),
+          this.client.listMessages(this.dialogId, { after: messageId, limit: half }),
+        ]),
+      );
       if (this.attempt === attempt) {
         this.replace([...after.items, message, ...older.items], older.nextCursor, after.nextCursor, arrived);
       }
@@ -302,7 +333,9 @@ export class View {
     this.changed();
   }
 
-  send(message) { return this.client.send(this.dialogId, message); }
+  send(message) {
+    return this.client.send(this.dialogId, message);
+  }
 
   async markRead() {
     const last = this.list.findLast((message) => message.senderId !== this.client.userId) ?? this.list.at(-1);

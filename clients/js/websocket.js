@@ -5,7 +5,11 @@ import { reason } from "./errors.js";
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const FRAME_MAX = 1 << 20;
-const CONTINUATION = 0, TEXT = 1, CLOSE = 8, PING = 9, PONG = 10;
+const CONTINUATION = 0,
+  TEXT = 1,
+  CLOSE = 8,
+  PING = 9,
+  PONG = 10;
 
 /** As much of the browser's WebSocket (RFC 6455) as the client uses, for Node without dependencies: text frames, ping and close. */
 export class WebSocket {
@@ -20,16 +24,25 @@ export class WebSocket {
     url.protocol = isSecure ? "https:" : "http:";
     const key = randomBytes(16).toString("base64");
     const request = (isSecure ? https : http).request(url, {
-      agent: false, timeout: 20_000,
+      agent: false,
+      timeout: 20_000,
       headers: {
-        Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key,
+        Connection: "Upgrade",
+        Upgrade: "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": key,
         "Sec-WebSocket-Protocol": protocols.join(", "),
       },
     });
     this.request = request;
     request.on("upgrade", (response, socket, head) => {
-      const proof = createHash("sha1").update(key + GUID).digest("base64");
-      if (response.headers["sec-websocket-accept"] !== proof || !protocols.includes(response.headers["sec-websocket-protocol"])) {
+      const proof = createHash("sha1")
+        .update(key + GUID)
+        .digest("base64");
+      if (
+        response.headers["sec-websocket-accept"] !== proof ||
+        !protocols.includes(response.headers["sec-websocket-protocol"])
+      ) {
         socket.destroy();
         return this.end(1006, "The server does not speak this protocol.");
       }
@@ -59,7 +72,8 @@ export class WebSocket {
     for (;;) {
       const { rest } = this;
       if (rest.length < 2) return;
-      let length = rest[1] & 127, start = 2;
+      let length = rest[1] & 127,
+        start = 2;
       if (length === 126) {
         if (rest.length < 4) return;
         [length, start] = [rest.readUInt16BE(2), 4];
@@ -99,15 +113,22 @@ export class WebSocket {
     const frame = Buffer.alloc(size + 4 + data.length);
     frame[0] = 128 | kind;
     if (size === 2) frame[1] = 128 | data.length;
-    else if (size === 4) { frame[1] = 254; frame.writeUInt16BE(data.length, 2); }
-    else { frame[1] = 255; frame.writeBigUInt64BE(BigInt(data.length), 2); }
+    else if (size === 4) {
+      frame[1] = 254;
+      frame.writeUInt16BE(data.length, 2);
+    } else {
+      frame[1] = 255;
+      frame.writeBigUInt64BE(BigInt(data.length), 2);
+    }
     const mask = randomBytes(4);
     mask.copy(frame, size);
     for (let i = 0; i < data.length; i++) frame[size + 4 + i] = data[i] ^ mask[i & 3];
     this.socket.write(frame);
   }
 
-  send(text) { this.write(TEXT, Buffer.from(text)); }
+  send(text) {
+    this.write(TEXT, Buffer.from(text));
+  }
 
   close(code = 1000) {
     if (this.isClosing || this.isEnded) return;

@@ -43,10 +43,14 @@ export class App {
     this.showNothing();
     this.calls = new CallScreen(this);
     parley.on("message", (event) => notifyOf(this, event));
-    parley.on("call", ({ call }) => { if (call.state.state !== "ringing") closeNotifications(call.id); });
+    parley.on("call", ({ call }) => {
+      if (call.state.state !== "ringing") closeNotifications(call.id);
+    });
     followNotifications(this);
     parley.on("unread", () => this.showTotal());
-    parley.on("dialog.deleted", ({ dialogId }) => { if (this.screen?.dialogId === dialogId) this.closeDialog(); });
+    parley.on("dialog.deleted", ({ dialogId }) => {
+      if (this.screen?.dialogId === dialogId) this.closeDialog();
+    });
     addEventListener("hashchange", () => this.followAddress());
     addEventListener("keydown", (event) => this.shortcut(event));
     document.addEventListener("visibilitychange", () => this.setPresence());
@@ -55,7 +59,9 @@ export class App {
   /** `came` is with what a provider has sent the user back. */
   async start(came) {
     this.list.draw();
-    const connected = this.parley.connect().catch((error) => { if (error.code !== "signed-out") toast(describe(error)); });
+    const connected = this.parley.connect().catch((error) => {
+      if (error.code !== "signed-out") toast(describe(error));
+    });
     // What is kept here is shown at once, also without a network; a new browser waits for the first page.
     await Promise.all([this.parley.dialogs.length ? undefined : connected, this.people.load().catch(() => {})]);
     this.list.isLoaded = true;
@@ -122,7 +128,10 @@ export class App {
   }
 
   closeDialog(rewrites = true) {
-    if (rewrites && location.hash.length > 1) { location.hash = ""; return; }
+    if (rewrites && location.hash.length > 1) {
+      location.hash = "";
+      return;
+    }
     this.closePanel();
     this.screen?.close();
     this.screen = undefined;
@@ -133,7 +142,10 @@ export class App {
   }
 
   showNothing() {
-    fill(this.main, h("div", { class: "nothing" }, h("div", { class: "empty" }, svg(icons.chat), h("p", {}, t("dialog.none")))));
+    fill(
+      this.main,
+      h("div", { class: "nothing" }, h("div", { class: "empty" }, svg(icons.chat), h("p", {}, t("dialog.none")))),
+    );
   }
 
   /** Shows a panel beside the dialog: an element with the class `panel`. */
@@ -156,7 +168,8 @@ export class App {
   setPresence() {
     const activeDialogId = this.screen?.dialogId;
     this.parley.setPresence({
-      availability: document.hidden ? "away" : preferences.get("availability"), ...(activeDialogId && { activeDialogId }),
+      availability: document.hidden ? "away" : preferences.get("availability"),
+      ...(activeDialogId && { activeDialogId }),
     });
   }
 
@@ -170,8 +183,15 @@ export class App {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       this.list.search.focus();
-    } else if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open], .menu:not([hidden])")) {
-      if (this.panel) { this.closePanel(); this.screen?.composer?.focus(); } else if (this.screen?.composer?.cancel()) this.screen.composer.focus();
+    } else if (
+      event.key === "Escape" &&
+      !event.defaultPrevented &&
+      !document.querySelector("dialog[open], .menu:not([hidden])")
+    ) {
+      if (this.panel) {
+        this.closePanel();
+        this.screen?.composer?.focus();
+      } else if (this.screen?.composer?.cancel()) this.screen.composer.focus();
     }
   }
 }
@@ -199,7 +219,7 @@ async function welcome(root) {
       location.reload();
     });
     if (isNew || hasTerms()) fill(root, h("main", { class: "welcome" }));
-    const isAsked = (isNew || hasTerms()) && await agreeToTerms(parley);
+    const isAsked = (isNew || hasTerms()) && (await agreeToTerms(parley));
     if (!isAsked) parley.next("connection", ({ state }) => state === "online").then(() => checkTerms(parley));
     return new App(root, parley).start(back);
   };

@@ -57,7 +57,13 @@ export class CallScreen {
       this.call = call;
       call.ringing().catch(() => {});
       const caller = this.app.people.nameOf(call.state.callerId);
-      showNotification(this.app, t(call.state.kind === "video" ? "call.incomingVideo" : "call.incoming"), caller, call.state.dialogId, call.id);
+      showNotification(
+        this.app,
+        t(call.state.kind === "video" ? "call.incomingVideo" : "call.incoming"),
+        caller,
+        call.state.dialogId,
+        call.id,
+      );
       this.draw();
       return;
     }
@@ -69,7 +75,8 @@ export class CallScreen {
       return;
     }
     if (state === "ended") {
-      if (this.isMedia && reason && reason !== "ended") toast(t.optional(`call.reason.${reason}`) ?? t("call.reason.failed"));
+      if (this.isMedia && reason && reason !== "ended")
+        toast(t.optional(`call.reason.${reason}`) ?? t("call.reason.failed"));
       this.clear();
     } else if (state === "accepted") {
       if (!this.isMedia) return this.clear();
@@ -125,7 +132,9 @@ export class CallScreen {
     // Made before anything is awaited, so that an offer that arrives meanwhile finds it.
     const connection = new RTCPeerConnection({ iceServers: [] });
     this.connection = connection;
-    connection.addEventListener("icecandidate", ({ candidate }) => { if (candidate) call.candidate(candidate.toJSON()).catch(() => {}); });
+    connection.addEventListener("icecandidate", ({ candidate }) => {
+      if (candidate) call.candidate(candidate.toJSON()).catch(() => {});
+    });
     connection.addEventListener("track", ({ streams, track }) => {
       this.remote = streams[0] ?? new MediaStream([track]);
       this.remote.onremovetrack = () => this.draw();
@@ -133,9 +142,14 @@ export class CallScreen {
     });
     connection.addEventListener("connectionstatechange", () => {
       if (connection.connectionState === "failed") this.fail();
-      else if (connection.connectionState === "connected") { this.began ??= Date.now(); this.draw(); }
+      else if (connection.connectionState === "connected") {
+        this.began ??= Date.now();
+        this.draw();
+      }
     });
-    connection.addEventListener("negotiationneeded", () => { if (isCaller || this.isNegotiated) this.offer().catch(() => this.fail()); });
+    connection.addEventListener("negotiationneeded", () => {
+      if (isCaller || this.isNegotiated) this.offer().catch(() => this.fail());
+    });
     const servers = await this.app.parley.iceServers().catch(() => []);
     const iceServers = servers.map((each) => {
       const { urls, username, credential } = each;
@@ -157,7 +171,8 @@ export class CallScreen {
    */
   async heard({ action, sdp, candidate, info }) {
     // The answer to the call and the other side's first signals can arrive together.
-    for (let step = 0; !this.connection && this.call && step < 50; step += 1) await new Promise((resolve) => setTimeout(resolve, 100));
+    for (let step = 0; !this.connection && this.call && step < 50; step += 1)
+      await new Promise((resolve) => setTimeout(resolve, 100));
     // An answer that is made before the own tracks are there would leave them out.
     await this.ready;
     const { connection } = this;
@@ -187,7 +202,8 @@ export class CallScreen {
     const { theirs } = this;
     if (typeof held === "boolean") theirs.held = held;
     if (typeof muted === "boolean") {
-      for (const each of this.connection.getTransceivers()) if (mid === undefined || each.mid === mid) theirs[each.receiver.track.kind] = muted;
+      for (const each of this.connection.getTransceivers())
+        if (mid === undefined || each.mid === mid) theirs[each.receiver.track.kind] = muted;
     }
     this.draw();
   }
@@ -221,14 +237,19 @@ export class CallScreen {
 
   /** Learns of the cameras. Nothing waits for it: Firefox tells no window that has not got the focus. */
   countCameras() {
-    navigator.mediaDevices.enumerateDevices().then((devices) => {
-      this.cameras = devices.filter((each) => each.kind === "videoinput").map((each) => each.deviceId);
-      this.draw();
-    }, () => {});
+    navigator.mediaDevices.enumerateDevices().then(
+      (devices) => {
+        this.cameras = devices.filter((each) => each.kind === "videoinput").map((each) => each.deviceId);
+        this.draw();
+      },
+      () => {},
+    );
   }
 
   /** Whether there is another camera to turn to, as on telephones. */
-  get mayTurn() { return this.cameras?.length > 1 && !this.screen && this.stream?.getVideoTracks().length > 0; }
+  get mayTurn() {
+    return this.cameras?.length > 1 && !this.screen && this.stream?.getVideoTracks().length > 0;
+  }
 
   /** Turns to the camera on the other side of a telephone; on other machines to the next one. */
   async turnCamera() {
@@ -237,15 +258,23 @@ export class CallScreen {
     this.isTurning = true;
     const { facingMode, deviceId } = old.getSettings();
     const next = this.cameras[(this.cameras.indexOf(deviceId) + 1) % this.cameras.length];
-    const wish = facingMode ? { facingMode: facingMode === "user" ? "environment" : "user" } : { deviceId: { exact: next } };
+    const wish = facingMode
+      ? { facingMode: facingMode === "user" ? "environment" : "user" }
+      : { deviceId: { exact: next } };
     // Many telephones open a camera only while no other one is open.
     old.stop();
     const open = (video) => navigator.mediaDevices.getUserMedia({ video });
-    const openAgain = () => open({ deviceId }).catch(() => { toast(t("call.devices")); });
+    const openAgain = () =>
+      open({ deviceId }).catch(() => {
+        toast(t("call.devices"));
+      });
     const camera = await open(wish).catch(openAgain);
     const [track] = camera ? camera.getVideoTracks() : [];
     this.isTurning = false;
-    if (!this.stream?.getTracks().includes(old)) { track?.stop(); return; }
+    if (!this.stream?.getTracks().includes(old)) {
+      track?.stop();
+      return;
+    }
     this.stream.removeTrack(old);
     if (track) {
       track.enabled = old.enabled;
@@ -256,10 +285,15 @@ export class CallScreen {
   }
 
   async addCamera() {
-    const camera = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => { toast(t("call.devices")); });
+    const camera = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => {
+      toast(t("call.devices"));
+    });
     const [track] = camera ? camera.getVideoTracks() : [];
     if (!track) return;
-    if (!this.stream || this.stream.getVideoTracks().length) { track.stop(); return; }
+    if (!this.stream || this.stream.getVideoTracks().length) {
+      track.stop();
+      return;
+    }
     this.stream.addTrack(track);
     this.countCameras();
     if (this.screen) this.draw();
@@ -287,9 +321,14 @@ export class CallScreen {
       const screen = await navigator.mediaDevices.getDisplayMedia({ video: true }).catch(() => undefined);
       const [track] = screen?.getVideoTracks() ?? [];
       if (!track) return;
-      if (!this.connection) { track.stop(); return; }
+      if (!this.connection) {
+        track.stop();
+        return;
+      }
       this.screen = screen;
-      track.addEventListener("ended", () => { if (this.screen === screen) this.share(); });
+      track.addEventListener("ended", () => {
+        if (this.screen === screen) this.share();
+      });
       await this.show(track);
     }
   }
@@ -298,7 +337,21 @@ export class CallScreen {
     clearInterval(this.timer);
     this.connection?.close();
     for (const stream of [this.stream, this.screen]) for (const track of stream?.getTracks() ?? []) track.stop();
-    Object.assign(this, { call: undefined, connection: undefined, stream: undefined, screen: undefined, remote: undefined, isMedia: false, isNegotiated: false, ready: undefined, began: undefined, timer: undefined, theirs: {}, told: {}, players: {} });
+    Object.assign(this, {
+      call: undefined,
+      connection: undefined,
+      stream: undefined,
+      screen: undefined,
+      remote: undefined,
+      isMedia: false,
+      isNegotiated: false,
+      ready: undefined,
+      began: undefined,
+      timer: undefined,
+      theirs: {},
+      told: {},
+      players: {},
+    });
     this.element?.remove();
     this.element = this.said = undefined;
     this.sound();
@@ -313,13 +366,22 @@ export class CallScreen {
     const { parley } = this.app;
     const { notify, mutedUntil } = parley.dialogs.find((each) => each.id === this.call.state.dialogId)?.me ?? {};
     const isMuted = notify === "never" || isFuture(mutedUntil);
-    return preferences.get("rings") && parley.isLeader && !isMuted && preferences.get("availability") !== "doNotDisturb";
+    return (
+      preferences.get("rings") && parley.isLeader && !isMuted && preferences.get("availability") !== "doNotDisturb"
+    );
   }
 
   /** Rings as long as the call does, unless it is answered here. */
   sound() {
     const { call } = this;
-    const kind = call?.state.state !== "ringing" ? undefined : call.isMine ? "outgoing" : !this.isMedia && this.isAudible ? "incoming" : undefined;
+    const kind =
+      call?.state.state !== "ringing"
+        ? undefined
+        : call.isMine
+          ? "outgoing"
+          : !this.isMedia && this.isAudible
+            ? "incoming"
+            : undefined;
     if (kind === this.sounding) return;
     this.sounding = kind;
     this.silence?.();
@@ -337,35 +399,81 @@ export class CallScreen {
     const { mayShow } = this;
     const hasPictures = (stream) => stream?.getVideoTracks().length > 0;
     const isVideo = call.state.kind === "video" || [this.screen, this.stream, this.remote].some(hasPictures);
-    const title = h("div", { class: "call-who" }, this.app.people.avatar({ userId: other, size: 72 }), h("h2", {}, name(this.app.people.nameOf(other))), h("p", { class: "call-time" }, this.time()), this.status(state));
-    this.element ??= document.body.appendChild(h("section", { class: "call", role: "dialog", "aria-label": t("call.title") }));
+    const title = h(
+      "div",
+      { class: "call-who" },
+      this.app.people.avatar({ userId: other, size: 72 }),
+      h("h2", {}, name(this.app.people.nameOf(other))),
+      h("p", { class: "call-time" }, this.time()),
+      this.status(state),
+    );
+    this.element ??= document.body.appendChild(
+      h("section", { class: "call", role: "dialog", "aria-label": t("call.title") }),
+    );
     const isIncoming = state === "ringing" && !call.isMine && !this.isMedia;
     this.element.classList.toggle("with-video", isVideo && state === "accepted");
     this.element.classList.toggle("camera-off", Boolean(this.theirs.video));
     const isOn = (media) => this.stream?.getTracks().find((each) => each.kind === media)?.enabled;
     const controls = isIncoming
-      ? [tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }), hasCalls && tool("call", t("accept"), () => this.accept(), { class: "main answer" })]
-      : [tool(isOn("audio") ? "microphone" : "microphoneOff", t(isOn("audio") ? "call.mute" : "call.unmute"), () => this.toggle("audio"), { "aria-pressed": String(!isOn("audio")) }),
-        mayShow && tool(isOn("video") ? "video" : "videoOff", t("call.camera"), () => this.toggle("video"), { "aria-pressed": String(!isOn("video")) }),
-        mayShow && this.mayTurn && tool("turn", t("call.turnCamera"), () => this.turnCamera().catch(() => this.fail())),
-        mayShow && navigator.mediaDevices.getDisplayMedia && tool("device", t("call.screen"), () => this.share(), { "aria-pressed": String(Boolean(this.screen)) }),
-        tool("hangup", t("call.hangUp"), () => this.hangUp(), { class: "hang-up" })];
+      ? [
+          tool("hangup", t("decline"), () => this.hangUp(), { class: "hang-up" }),
+          hasCalls && tool("call", t("accept"), () => this.accept(), { class: "main answer" }),
+        ]
+      : [
+          tool(
+            isOn("audio") ? "microphone" : "microphoneOff",
+            t(isOn("audio") ? "call.mute" : "call.unmute"),
+            () => this.toggle("audio"),
+            { "aria-pressed": String(!isOn("audio")) },
+          ),
+          mayShow &&
+            tool(isOn("video") ? "video" : "videoOff", t("call.camera"), () => this.toggle("video"), {
+              "aria-pressed": String(!isOn("video")),
+            }),
+          mayShow &&
+            this.mayTurn &&
+            tool("turn", t("call.turnCamera"), () => this.turnCamera().catch(() => this.fail())),
+          mayShow &&
+            navigator.mediaDevices.getDisplayMedia &&
+            tool("device", t("call.screen"), () => this.share(), { "aria-pressed": String(Boolean(this.screen)) }),
+          tool("hangup", t("call.hangUp"), () => this.hangUp(), { class: "hang-up" }),
+        ];
     const wasFocused = this.element.contains(document.activeElement);
     fill(this.element, this.media(isVideo), title, h("div", { class: "call-controls" }, controls));
-    if ((isIncoming && hasCalls) || wasFocused) this.element.querySelector(".call-controls button:last-of-type")?.focus();
+    if ((isIncoming && hasCalls) || wasFocused)
+      this.element.querySelector(".call-controls button:last-of-type")?.focus();
     clearInterval(this.timer);
-    if (this.began) this.timer = setInterval(() => { this.element.querySelector(".call-time").textContent = this.time(); }, 1000);
+    if (this.began)
+      this.timer = setInterval(() => {
+        this.element.querySelector(".call-time").textContent = this.time();
+      }, 1000);
   }
 
   /** How long the two have been connected; nothing before. It is not read aloud at each second, as what `status` says is. */
-  time() { return this.began ? duration(Date.now() - this.began) : ""; }
+  time() {
+    return this.began ? duration(Date.now() - this.began) : "";
+  }
 
   /** What is said of the call: until it is connected how far it is, then what the other side has turned off. */
   status(state) {
     const { kind } = this.call.state;
-    const notes = this.began ? [this.theirs.held && "call.held", this.theirs.audio && "call.isMuted", this.theirs.video && "call.isHidden"]
-      : [state !== "ringing" ? "call.connecting" : this.call.isMine ? "call.ringing" : !hasCalls ? "call.unsupported" : kind === "video" ? "call.incomingVideo" : "call.incoming"];
-    const text = notes.filter(Boolean).map((each) => t(each)).join(" · ");
+    const notes = this.began
+      ? [this.theirs.held && "call.held", this.theirs.audio && "call.isMuted", this.theirs.video && "call.isHidden"]
+      : [
+          state !== "ringing"
+            ? "call.connecting"
+            : this.call.isMine
+              ? "call.ringing"
+              : !hasCalls
+                ? "call.unsupported"
+                : kind === "video"
+                  ? "call.incomingVideo"
+                  : "call.incoming",
+        ];
+    const text = notes
+      .filter(Boolean)
+      .map((each) => t(each))
+      .join(" · ");
     this.said ??= h("p", { class: "call-status", role: "status" });
     if (this.said.textContent !== text) this.said.textContent = text;
     return this.said;
@@ -384,6 +492,9 @@ export class CallScreen {
     const [mine] = own?.getVideoTracks() ?? [];
     // One's own face is shown as in a mirror; a screen, and what lies before a telephone, is shown as the other side sees it.
     const isFace = !this.screen && mine?.getSettings().facingMode !== "environment";
-    return [this.remote && play("remote", this.remote, { className: "remote" }), mine && play("own", own, { className: isFace ? "local mirrored" : "local", muted: true })];
+    return [
+      this.remote && play("remote", this.remote, { className: "remote" }),
+      mine && play("own", own, { className: isFace ? "local mirrored" : "local", muted: true }),
+    ];
   }
 }

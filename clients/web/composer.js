@@ -10,7 +10,9 @@ import { cleanFileName, folded } from "./text.js";
 import { attempt, button, field, menu, sheet, toast, tool } from "./ui.js";
 import { record } from "./voice.js";
 
-const EMOJI = [..."😀😄😅😂🙂😉😊😍😘😎🤔😐🙄😴😢😭😡🤯🥳🤗👍👎👏🙌🙏💪👋🤝👀🔥🎉✨⭐🌹🌙☀️🍀☕🍕🎂🎁🎵📷📌✅❌❗❓💡🚀"].filter((each) => each !== "\ufe0f");
+const EMOJI = [
+  ..."😀😄😅😂🙂😉😊😍😘😎🤔😐🙄😴😢😭😡🤯🥳🤗👍👎👏🙌🙏💪👋🤝👀🔥🎉✨⭐🌹🌙☀️🍀☕🍕🎂🎁🎵📷📌✅❌❗❓💡🚀",
+].filter((each) => each !== "\ufe0f");
 /** The most files of one message. */
 const FILES = 10;
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
@@ -37,9 +39,17 @@ function preview(file) {
 
 /** Reads a place: a `geo:` URI (RFC 5870), or a latitude and a longitude in degrees; `undefined` if it is none. */
 export function placeOf(text) {
-  const match = text.trim().match(/^(?:geo:)?([-+]?\d+(?:\.\d+)?)\s*[,\s]\s*([-+]?\d+(?:\.\d+)?)(?:,[-+]?\d+(?:\.\d+)?)?((?:;[^;]*)*)$/i);
+  const match = text
+    .trim()
+    .match(/^(?:geo:)?([-+]?\d+(?:\.\d+)?)\s*[,\s]\s*([-+]?\d+(?:\.\d+)?)(?:,[-+]?\d+(?:\.\d+)?)?((?:;[^;]*)*)$/i);
   if (!match) return undefined;
-  const parameters = new Map(match[3].toLowerCase().split(";").slice(1).map((each) => each.split("=")));
+  const parameters = new Map(
+    match[3]
+      .toLowerCase()
+      .split(";")
+      .slice(1)
+      .map((each) => each.split("=")),
+  );
   const [lat, lng, accuracy] = [Number(match[1]), Number(match[2]), Math.round(Number(parameters.get("u")))];
   if (Math.abs(lat) > 90 || Math.abs(lng) > 180 || (parameters.get("crs") ?? "wgs84") !== "wgs84") return undefined;
   return { lat, lng, ...(accuracy > 0 && { accuracy }) };
@@ -54,35 +64,99 @@ export class Composer {
     this.mentions = [];
     this.context = h("div", { class: "context", hidden: true });
     this.tray = h("div", { class: "tray", hidden: true });
-    this.suggestions = h("div", { class: "menu suggestions", role: "listbox", "aria-label": t("mentions"), hidden: true });
-    this.text = h("textarea", {
-      class: "write", rows: 1, dir: "auto", placeholder: t("composer.placeholder"), "aria-label": t("composer.placeholder"), enterkeyhint: "enter",
-      on: { input: () => this.typed(), keydown: (event) => this.key(event), paste: (event) => this.pasted(event), blur: () => setTimeout(() => this.suggest([]), 150) },
+    this.suggestions = h("div", {
+      class: "menu suggestions",
+      role: "listbox",
+      "aria-label": t("mentions"),
+      hidden: true,
     });
-    this.picker = h("input", { type: "file", multiple: true, class: "unseen", tabindex: "-1", "aria-hidden": "true", on: { change: () => { this.add([...this.picker.files]); this.picker.value = ""; } } });
+    this.text = h("textarea", {
+      class: "write",
+      rows: 1,
+      dir: "auto",
+      placeholder: t("composer.placeholder"),
+      "aria-label": t("composer.placeholder"),
+      enterkeyhint: "enter",
+      on: {
+        input: () => this.typed(),
+        keydown: (event) => this.key(event),
+        paste: (event) => this.pasted(event),
+        blur: () => setTimeout(() => this.suggest([]), 150),
+      },
+    });
+    this.picker = h("input", {
+      type: "file",
+      multiple: true,
+      class: "unseen",
+      tabindex: "-1",
+      "aria-hidden": "true",
+      on: {
+        change: () => {
+          this.add([...this.picker.files]);
+          this.picker.value = "";
+        },
+      },
+    });
     this.submit = tool("send", t("send"), () => this.send(), { class: "main", turns: true });
-    this.submit.addEventListener("contextmenu", (event) => { event.preventDefault(); if (!this.editing && !this.app.isGuest) this.later(); });
+    this.submit.addEventListener("contextmenu", (event) => {
+      event.preventDefault();
+      if (!this.editing && !this.app.isGuest) this.later();
+    });
     this.voice = tool("microphone", t("voice.record"), () => this.record());
-    this.line = h("div", { class: "write-line" },
-      tool("attach", t("attach"), (event) => this.attach(event.currentTarget), { "aria-haspopup": "menu" }), this.picker, this.text,
-      tool("smile", t("emoji"), (event) => this.emoji(event.currentTarget), { "aria-haspopup": "menu" }), this.voice, this.submit);
+    this.line = h(
+      "div",
+      { class: "write-line" },
+      tool("attach", t("attach"), (event) => this.attach(event.currentTarget), { "aria-haspopup": "menu" }),
+      this.picker,
+      this.text,
+      tool("smile", t("emoji"), (event) => this.emoji(event.currentTarget), { "aria-haspopup": "menu" }),
+      this.voice,
+      this.submit,
+    );
     this.note = h("div", { class: "write-line", hidden: true });
     this.element = h("footer", { class: "composer" }, this.suggestions, this.context, this.tray, this.line, this.note);
     this.drop = h("div", { class: "drop", hidden: true }, h("p", {}, t("file.drop")));
     const hasFiles = (event) => event.dataTransfer.types.includes("Files");
     this.handlers = {
-      dragover: (event) => { if (hasFiles(event)) { event.preventDefault(); this.drop.hidden = false; } },
-      dragleave: (event) => { if (!screen.place.contains(event.relatedTarget)) this.drop.hidden = true; },
-      drop: (event) => { if (hasFiles(event)) { event.preventDefault(); this.drop.hidden = true; this.add([...event.dataTransfer.files]); } },
+      dragover: (event) => {
+        if (hasFiles(event)) {
+          event.preventDefault();
+          this.drop.hidden = false;
+        }
+      },
+      dragleave: (event) => {
+        if (!screen.place.contains(event.relatedTarget)) this.drop.hidden = true;
+      },
+      drop: (event) => {
+        if (hasFiles(event)) {
+          event.preventDefault();
+          this.drop.hidden = true;
+          this.add([...event.dataTransfer.files]);
+        }
+      },
     };
     for (const [event, handler] of Object.entries(this.handlers)) screen.place.addEventListener(event, handler);
     const draft = this.app.drafts.of(screen.dialogId);
     if (draft) this.resume(draft);
     // A browser that has kept nothing of the dialog gets the message that is replied to only now.
-    if (draft?.replyTo && !this.replying) screen.view.fresh.then(() => { if (this.text.value === draft.text && !this.editing) this.resume(draft); }, () => {});
+    if (draft?.replyTo && !this.replying)
+      screen.view.fresh.then(
+        () => {
+          if (this.text.value === draft.text && !this.editing) this.resume(draft);
+        },
+        () => {},
+      );
     this.endDraft = this.app.parley.on("draft.updated", ({ dialogId, draft: other }) => {
       // What another device writes is taken while nobody writes here.
-      if (dialogId === screen.dialogId && document.activeElement !== this.text && !this.editing && !this.app.drafts.kept(dialogId)) { this.resume(other); this.resize(); }
+      if (
+        dialogId === screen.dialogId &&
+        document.activeElement !== this.text &&
+        !this.editing &&
+        !this.app.drafts.kept(dialogId)
+      ) {
+        this.resume(other);
+        this.resize();
+      }
     });
     this.allow();
     requestAnimationFrame(() => this.resize());
@@ -93,7 +167,10 @@ export class Composer {
     this.text.value = draft?.text ?? "";
     const replied = draft?.replyTo && this.screen.messageOf(draft.replyTo);
     if (replied) this.reply(replied, false);
-    else { this.replying = undefined; this.context.hidden = true; }
+    else {
+      this.replying = undefined;
+      this.context.hidden = true;
+    }
   }
 
   close() {
@@ -116,8 +193,12 @@ export class Composer {
     this.refusal = refusal;
     this.line.hidden = refusal !== undefined;
     this.note.hidden = refusal === undefined;
-    fill(this.note, refusal && h("p", { class: "soft grow" }, t(refusal)),
-      refusal === "composer.kicked" && button(t("public.join"), () => attempt(() => this.app.parley.putMember(dialogId, "me", {}))));
+    fill(
+      this.note,
+      refusal && h("p", { class: "soft grow" }, t(refusal)),
+      refusal === "composer.kicked" &&
+        button(t("public.join"), () => attempt(() => this.app.parley.putMember(dialogId, "me", {}))),
+    );
     this.resize();
   }
 
@@ -142,12 +223,27 @@ export class Composer {
 
   key(event) {
     if (!this.suggestions.hidden && this.suggestionKey(event)) return;
-    if (event.key === "Enter" && !event.shiftKey && !composes(event) && preferences.get("sendsOnEnter") && !isTouched()) {
+    if (
+      event.key === "Enter" &&
+      !event.shiftKey &&
+      !composes(event) &&
+      preferences.get("sendsOnEnter") &&
+      !isTouched()
+    ) {
       event.preventDefault();
       this.send();
     } else if (event.key === "ArrowUp" && this.text.value === "" && !event.shiftKey) {
-      const own = this.screen.view.messages.findLast((message) => message.senderId === this.app.parley.userId && message.content.type === "text" && message.id && !message.forwardedFrom);
-      if (own) { event.preventDefault(); this.edit(own); }
+      const own = this.screen.view.messages.findLast(
+        (message) =>
+          message.senderId === this.app.parley.userId &&
+          message.content.type === "text" &&
+          message.id &&
+          !message.forwardedFrom,
+      );
+      if (own) {
+        event.preventDefault();
+        this.edit(own);
+      }
     }
   }
 
@@ -171,7 +267,10 @@ export class Composer {
     const { replying, files } = this;
     if (!text && !files.length) return undefined;
     return {
-      ...(text && { text }), ...this.placedMentions(text), ...(replying?.id && { replyTo: replying.id }), ...(files.length && { files }),
+      ...(text && { text }),
+      ...this.placedMentions(text),
+      ...(replying?.id && { replyTo: replying.id }),
+      ...(files.length && { files }),
     };
   }
 
@@ -190,7 +289,11 @@ export class Composer {
   reply(message, focuses = true) {
     this.editing = undefined;
     this.replying = message;
-    this.showContext("reply", t("reply.to", { name: this.screen.nameOf(message.senderId, message.senderNick) }), summary(this.app, message));
+    this.showContext(
+      "reply",
+      t("reply.to", { name: this.screen.nameOf(message.senderId, message.senderNick) }),
+      summary(this.app, message),
+    );
     if (focuses) this.text.focus();
   }
 
@@ -198,7 +301,9 @@ export class Composer {
     this.replying = undefined;
     this.editing = message;
     this.kept = this.text.value;
-    this.mentions = (message.mentions ?? []).filter((each) => each.begin !== undefined).map((each) => ({ userId: each.userId, text: [...message.content.text].slice(each.begin, each.end).join("") }));
+    this.mentions = (message.mentions ?? [])
+      .filter((each) => each.begin !== undefined)
+      .map((each) => ({ userId: each.userId, text: [...message.content.text].slice(each.begin, each.end).join("") }));
     this.text.value = message.content.text;
     this.showContext("edit", t("message.edit"), summary(this.app, message));
     this.resize();
@@ -208,7 +313,10 @@ export class Composer {
   /** Ends a reply or an edit. Returns whether there was one. */
   cancel() {
     const was = this.editing ?? this.replying;
-    if (this.editing) { this.text.value = this.kept ?? ""; this.mentions = []; }
+    if (this.editing) {
+      this.text.value = this.kept ?? "";
+      this.mentions = [];
+    }
     this.editing = undefined;
     this.replying = undefined;
     this.context.hidden = true;
@@ -218,8 +326,20 @@ export class Composer {
 
   showContext(icon, title, text) {
     this.context.hidden = false;
-    fill(this.context, svg(icons[icon], "icon turns"), h("span", { class: "grow" }, h("span", { class: "cut title" }, title), h("span", { class: "note cut", dir: "auto" }, text)),
-      tool("close", t("cancel"), () => { this.cancel(); this.focus(); }));
+    fill(
+      this.context,
+      svg(icons[icon], "icon turns"),
+      h(
+        "span",
+        { class: "grow" },
+        h("span", { class: "cut title" }, title),
+        h("span", { class: "note cut", dir: "auto" }, text),
+      ),
+      tool("close", t("cancel"), () => {
+        this.cancel();
+        this.focus();
+      }),
+    );
   }
 
   // MARK: Mentions
@@ -227,20 +347,51 @@ export class Composer {
   complete() {
     const before = this.text.value.slice(0, this.text.selectionStart);
     const match = this.screen.isGroup && before.match(/(?:^|\s)@([^\s@]*)$/u);
-    if (!match) { this.completing = undefined; this.suggest([]); return; }
+    if (!match) {
+      this.completing = undefined;
+      this.suggest([]);
+      return;
+    }
     const query = folded(match[1]);
     this.completing = { begin: before.length - match[1].length - 1, end: before.length };
-    const show = () => this.suggest([...this.screen.members.keys()].filter((id) => id !== this.app.parley.userId && folded(this.screen.nameOf(id)).includes(query)).slice(0, 6));
+    const show = () =>
+      this.suggest(
+        [...this.screen.members.keys()]
+          .filter((id) => id !== this.app.parley.userId && folded(this.screen.nameOf(id)).includes(query))
+          .slice(0, 6),
+      );
     const asked = this.completing;
     show();
     // Of a large group only the first members are known until somebody is mentioned.
-    this.screen.loadMembers(() => { if (this.completing === asked && !this.suggestions.matches(":hover")) show(); });
+    this.screen.loadMembers(() => {
+      if (this.completing === asked && !this.suggestions.matches(":hover")) show();
+    });
   }
 
   suggest(ids) {
     this.suggestions.hidden = !ids.length;
-    fill(this.suggestions, ids.map((id, index) => h("button", { type: "button", role: "option", "aria-selected": String(index === 0), data: { id }, on: { pointerdown: (event) => { event.preventDefault(); this.take(id); } } },
-      this.app.people.avatar({ userId: id, nick: this.screen.memberNameOf(id), size: 28 }), name(this.screen.nameOf(id)))));
+    fill(
+      this.suggestions,
+      ids.map((id, index) =>
+        h(
+          "button",
+          {
+            type: "button",
+            role: "option",
+            "aria-selected": String(index === 0),
+            data: { id },
+            on: {
+              pointerdown: (event) => {
+                event.preventDefault();
+                this.take(id);
+              },
+            },
+          },
+          this.app.people.avatar({ userId: id, nick: this.screen.memberNameOf(id), size: 28 }),
+          name(this.screen.nameOf(id)),
+        ),
+      ),
+    );
   }
 
   suggestionKey(event) {
@@ -251,7 +402,10 @@ export class Composer {
       const chosen = (at + step + options.length) % options.length;
       for (const [index, option] of options.entries()) option.setAttribute("aria-selected", String(index === chosen));
     } else if (event.key === "Enter" || event.key === "Tab") this.take(options[at]?.dataset.id);
-    else if (event.key === "Escape") { this.suggest([]); event.stopPropagation(); } else return false;
+    else if (event.key === "Escape") {
+      this.suggest([]);
+      event.stopPropagation();
+    } else return false;
     event.preventDefault();
     return true;
   }
@@ -282,20 +436,52 @@ export class Composer {
   }
 
   emoji(place) {
-    const close = menu(place, [h("div", { class: "emojis" }, EMOJI.map((emoji) => h("button", { type: "button", role: "menuitem", on: { click: () => {
-      close(false);
-      this.text.setRangeText(emoji, this.text.selectionStart, this.text.selectionEnd, "end");
-      this.typed();
-      this.text.focus();
-    } } }, emoji)))]);
+    const close = menu(place, [
+      h(
+        "div",
+        { class: "emojis" },
+        EMOJI.map((emoji) =>
+          h(
+            "button",
+            {
+              type: "button",
+              role: "menuitem",
+              on: {
+                click: () => {
+                  close(false);
+                  this.text.setRangeText(emoji, this.text.selectionStart, this.text.selectionEnd, "end");
+                  this.typed();
+                  this.text.focus();
+                },
+              },
+            },
+            emoji,
+          ),
+        ),
+      ),
+    ]);
   }
 
   // MARK: Files
 
   attach(place) {
     menu(place, [
-      { icon: "camera", label: t("attach.picture"), action: () => { this.picker.accept = "image/*,video/*"; this.picker.click(); } },
-      { icon: "file", label: t("attach.file"), action: () => { this.picker.accept = ""; this.picker.click(); } },
+      {
+        icon: "camera",
+        label: t("attach.picture"),
+        action: () => {
+          this.picker.accept = "image/*,video/*";
+          this.picker.click();
+        },
+      },
+      {
+        icon: "file",
+        label: t("attach.file"),
+        action: () => {
+          this.picker.accept = "";
+          this.picker.click();
+        },
+      },
       { icon: "location", label: t("attach.location"), action: () => this.location() },
       !this.editing && !this.app.isGuest && { icon: "clock", label: t("schedule"), action: () => this.later() },
       !this.app.isGuest && { icon: "clock", label: t("schedule.list"), action: () => this.scheduled() },
@@ -322,14 +508,22 @@ export class Composer {
 
   drawTray() {
     this.tray.hidden = !this.files.length;
-    fill(this.tray, this.files.map((file) => h("div", { class: "tray-item" },
-      PICTURE.test(file.type) ? preview(file) : h("span", { class: "file-icon" }, svg(icons.file)),
-      h("span", { class: "note cut" }, h("bdi", {}, cleanFileName(file.name)), ` ${bytes(file.size)}`),
-      tool("close", t("remove.named", { name: cleanFileName(file.name) }), () => {
-        this.files = this.files.filter((each) => each !== file);
-        this.drawTray();
-        this.resize();
-      }))));
+    fill(
+      this.tray,
+      this.files.map((file) =>
+        h(
+          "div",
+          { class: "tray-item" },
+          PICTURE.test(file.type) ? preview(file) : h("span", { class: "file-icon" }, svg(icons.file)),
+          h("span", { class: "note cut" }, h("bdi", {}, cleanFileName(file.name)), ` ${bytes(file.size)}`),
+          tool("close", t("remove.named", { name: cleanFileName(file.name) }), () => {
+            this.files = this.files.filter((each) => each !== file);
+            this.drawTray();
+            this.resize();
+          }),
+        ),
+      ),
+    );
   }
 
   pasted(event) {
@@ -341,19 +535,52 @@ export class Composer {
 
   location() {
     sheet(t("location"), (close) => {
-      const where = field(t("location.where"), { required: true, placeholder: "45.4386, 10.9928", dir: "ltr", autocomplete: "off" });
+      const where = field(t("location.where"), {
+        required: true,
+        placeholder: "45.4386, 10.9928",
+        dir: "ltr",
+        autocomplete: "off",
+      });
       const title = field(t("location.name"), { maxlength: 100 });
-      const here = () => navigator.geolocation.getCurrentPosition(({ coords }) => {
-        where.input.value = `geo:${coords.latitude.toFixed(6)},${coords.longitude.toFixed(6)};u=${Math.round(coords.accuracy)}`;
-      }, () => toast(t("location.denied")), { enableHighAccuracy: true, timeout: 15_000 });
-      return h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: (event) => {
-        event.preventDefault();
-        const place = placeOf(where.input.value);
-        if (!place) { toast(t("location.malformed")); return; }
-        close();
-        attempt(() => this.screen.send({ content: { type: "location", ...place, ...(title.input.value.trim() && { name: title.input.value.trim() }) } }));
-      } } }, where.element, navigator.geolocation && button(t("location.here"), here, "plain"), title.element,
-      h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("send"), undefined, "main")));
+      const here = () =>
+        navigator.geolocation.getCurrentPosition(
+          ({ coords }) => {
+            where.input.value = `geo:${coords.latitude.toFixed(6)},${coords.longitude.toFixed(6)};u=${Math.round(coords.accuracy)}`;
+          },
+          () => toast(t("location.denied")),
+          { enableHighAccuracy: true, timeout: 15_000 },
+        );
+      return h(
+        "form",
+        {
+          class: "sheet-body",
+          style: { padding: "0" },
+          on: {
+            submit: (event) => {
+              event.preventDefault();
+              const place = placeOf(where.input.value);
+              if (!place) {
+                toast(t("location.malformed"));
+                return;
+              }
+              close();
+              attempt(() =>
+                this.screen.send({
+                  content: {
+                    type: "location",
+                    ...place,
+                    ...(title.input.value.trim() && { name: title.input.value.trim() }),
+                  },
+                }),
+              );
+            },
+          },
+        },
+        where.element,
+        navigator.geolocation && button(t("location.here"), here, "plain"),
+        title.element,
+        h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("send"), undefined, "main")),
+      );
     });
   }
 
@@ -371,8 +598,14 @@ export class Composer {
       toast(t("voice.denied"));
       return;
     }
-    const strip = h("div", { class: "write-line recording", role: "group", "aria-label": t("voice.record") },
-      tool("trash", t("cancel"), () => end(false)), level, time, tool("send", t("send"), () => end(true), { class: "main", turns: true }));
+    const strip = h(
+      "div",
+      { class: "write-line recording", role: "group", "aria-label": t("voice.record") },
+      tool("trash", t("cancel"), () => end(false)),
+      level,
+      time,
+      tool("send", t("send"), () => end(true), { class: "main", turns: true }),
+    );
     const end = async (sends) => {
       strip.replaceWith(this.line);
       const { recording } = this;
@@ -389,18 +622,31 @@ export class Composer {
 
   later() {
     const message = !this.editing && this.written();
-    if (!message) { toast(t("schedule.empty")); return; }
+    if (!message) {
+      toast(t("schedule.empty"));
+      return;
+    }
     const { replying } = this;
-    this.time(inAnHour(), [
-      replying && h("p", { class: "note cut" }, t("reply.to", { name: this.screen.nameOf(replying.senderId, replying.senderNick) })),
-      h("p", { class: "soft", dir: "auto" }, message.text), this.files.map(({ name }) => h("p", { class: "note cut" }, h("bdi", {}, cleanFileName(name)))),
-    ], async (sendAt, close) => {
-      await this.app.parley.schedule(this.screen.dialogId, sendAt, message);
-      close();
-      this.clear();
-      this.app.drafts.keep(this.screen.dialogId, "");
-      toast(t("schedule.done"));
-    });
+    this.time(
+      inAnHour(),
+      [
+        replying &&
+          h(
+            "p",
+            { class: "note cut" },
+            t("reply.to", { name: this.screen.nameOf(replying.senderId, replying.senderNick) }),
+          ),
+        h("p", { class: "soft", dir: "auto" }, message.text),
+        this.files.map(({ name }) => h("p", { class: "note cut" }, h("bdi", {}, cleanFileName(name)))),
+      ],
+      async (sendAt, close) => {
+        await this.app.parley.schedule(this.screen.dialogId, sendAt, message);
+        close();
+        this.clear();
+        this.app.drafts.keep(this.screen.dialogId, "");
+        toast(t("schedule.done"));
+      },
+    );
   }
 
   /** Asks when something is to be sent. `done` is given the time and what closes the sheet, and may fail. */
@@ -408,10 +654,22 @@ export class Composer {
     sheet(t("schedule"), (close) => {
       const value = new Date(proposed - proposed.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
       const when = field(t("schedule.when"), { type: "datetime-local", value, required: true });
-      return h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: (event) => {
-        event.preventDefault();
-        attempt(() => done(new Date(when.input.value), close));
-      } } }, content, when.element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("schedule"), undefined, "main")));
+      return h(
+        "form",
+        {
+          class: "sheet-body",
+          style: { padding: "0" },
+          on: {
+            submit: (event) => {
+              event.preventDefault();
+              attempt(() => done(new Date(when.input.value), close));
+            },
+          },
+        },
+        content,
+        when.element,
+        h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("schedule"), undefined, "main")),
+      );
     });
   }
 
@@ -421,21 +679,58 @@ export class Composer {
    * @param {import("../js/parley.js").ScheduledMessage} scheduled
    */
   reschedule({ id, sendAt, content, mentions }) {
-    const words = content.type === "text" && !mentions?.length && field(t("message.original"), { rows: 3, required: true, value: content.text }, "textarea");
-    this.time(new Date(sendAt), words ? words.element : h("p", { class: "soft", dir: "auto" }, content.text), async (time, close) => {
-      const text = words ? words.input.value.trim() : "";
-      await this.app.parley.updateScheduled(id, { sendAt: time, ...(text && text !== content.text && { content: { type: "text", text } }) });
-      close();
-    });
+    const words =
+      content.type === "text" &&
+      !mentions?.length &&
+      field(t("message.original"), { rows: 3, required: true, value: content.text }, "textarea");
+    this.time(
+      new Date(sendAt),
+      words ? words.element : h("p", { class: "soft", dir: "auto" }, content.text),
+      async (time, close) => {
+        const text = words ? words.input.value.trim() : "";
+        await this.app.parley.updateScheduled(id, {
+          sendAt: time,
+          ...(text && text !== content.text && { content: { type: "text", text } }),
+        });
+        close();
+      },
+    );
   }
 
   async scheduled() {
     await attempt(async () => {
       const page = await this.app.parley.listScheduled();
       const here = page.items.filter((each) => each.dialogId === this.screen.dialogId);
-      sheet(t("schedule.list"), (close) => (here.length ? here.map((each) => h("div", { class: "item" }, svg(icons.clock),
-        h("span", { class: "grow" }, h("span", { class: "cut", dir: "auto", style: { display: "block" } }, summary(this.app, each)), h("span", { class: "note" }, each.state === "failed" ? reasonOf(each.code, each.detail) : moment(each.sendAt))),
-        button(t("message.edit"), () => { close(); this.reschedule(each); }), button(t("cancel"), () => attempt(() => this.app.parley.cancelScheduled(each.id)).then(close), "danger"))) : h("p", { class: "empty" }, t("schedule.none"))));
+      sheet(t("schedule.list"), (close) =>
+        here.length
+          ? here.map((each) =>
+              h(
+                "div",
+                { class: "item" },
+                svg(icons.clock),
+                h(
+                  "span",
+                  { class: "grow" },
+                  h("span", { class: "cut", dir: "auto", style: { display: "block" } }, summary(this.app, each)),
+                  h(
+                    "span",
+                    { class: "note" },
+                    each.state === "failed" ? reasonOf(each.code, each.detail) : moment(each.sendAt),
+                  ),
+                ),
+                button(t("message.edit"), () => {
+                  close();
+                  this.reschedule(each);
+                }),
+                button(
+                  t("cancel"),
+                  () => attempt(() => this.app.parley.cancelScheduled(each.id)).then(close),
+                  "danger",
+                ),
+              ),
+            )
+          : h("p", { class: "empty" }, t("schedule.none")),
+      );
     });
   }
 }

@@ -65,12 +65,31 @@ export class DialogScreen {
     try {
       // One request has all of it. A dialog that the user does not read may still be known.
       this.view = await app.parley.view(this.dialogId);
-      if (!this.dialog) await this.view.fresh.catch(async () => { this.fetched = await app.parley.dialog(this.dialogId); });
+      if (!this.dialog)
+        await this.view.fresh.catch(async () => {
+          this.fetched = await app.parley.dialog(this.dialogId);
+        });
     } catch (error) {
-      if (app.screen === this) fill(this.place, h("div", { class: "nothing" }, h("div", { class: "empty" }, h("p", {}, describe(error)), button(t("back"), () => app.closeDialog()))));
+      if (app.screen === this)
+        fill(
+          this.place,
+          h(
+            "div",
+            { class: "nothing" },
+            h(
+              "div",
+              { class: "empty" },
+              h("p", {}, describe(error)),
+              button(t("back"), () => app.closeDialog()),
+            ),
+          ),
+        );
       return;
     }
-    if (app.screen !== this) { this.view.close(); return; }
+    if (app.screen !== this) {
+      this.view.close();
+      return;
+    }
     this.head = h("header", { class: "head" });
     this.strips = h("div");
     this.history = new History(this);
@@ -87,13 +106,28 @@ export class DialogScreen {
   listen() {
     const { parley, people } = this.app;
     const redrawStrips = () => whenReleased(this.strips, () => this.drawStrips());
-    const redraw = () => { whenReleased(this.head, () => this.drawHead()); redrawStrips(); this.composer.allow(); };
+    const redraw = () => {
+      whenReleased(this.head, () => this.drawHead());
+      redrawStrips();
+      this.composer.allow();
+    };
     this.ends = [
-      parley.on("typing", ({ dialogId }) => { if (dialogId === this.dialogId) redraw(); }),
-      parley.on("dialogs", () => { redraw(); this.history.settle(); }),
-      this.view.onChange(() => { redrawStrips(); this.reachStars(); }),
+      parley.on("typing", ({ dialogId }) => {
+        if (dialogId === this.dialogId) redraw();
+      }),
+      parley.on("dialogs", () => {
+        redraw();
+        this.history.settle();
+      }),
+      this.view.onChange(() => {
+        redrawStrips();
+        this.reachStars();
+      }),
       this.app.stars.onChange(() => this.history.redraw()),
-      people.onChange(() => { redraw(); this.history.redraw(); }),
+      people.onChange(() => {
+        redraw();
+        this.history.redraw();
+      }),
     ];
   }
 
@@ -162,20 +196,54 @@ export class DialogScreen {
     const other = app.people.otherOf(dialog);
     const typing = app.parley.typingIn(this.dialogId).filter((id) => id !== app.parley.userId);
     const text = typing.length
-      ? t(this.isGroup ? "typing.names" : "typing", { names: typing.map((id) => this.nameOf(id)).slice(0, 3).join(", "), count: typing.length })
-      : this.isGroup ? t("members.count", { count: dialog.memberCount ?? 0 }) : other === app.parley.userId ? "" : app.people.presenceText(other) || cleanAddress(dialog.user?.jid);
-    const signature = JSON.stringify([app.people.titleOf(dialog), text, dialog.avatarHash, app.people.user(other)?.avatarHash, app.people.presence(other)?.availability, document.documentElement.lang]);
+      ? t(this.isGroup ? "typing.names" : "typing", {
+          names: typing
+            .map((id) => this.nameOf(id))
+            .slice(0, 3)
+            .join(", "),
+          count: typing.length,
+        })
+      : this.isGroup
+        ? t("members.count", { count: dialog.memberCount ?? 0 })
+        : other === app.parley.userId
+          ? ""
+          : app.people.presenceText(other) || cleanAddress(dialog.user?.jid);
+    const signature = JSON.stringify([
+      app.people.titleOf(dialog),
+      text,
+      dialog.avatarHash,
+      app.people.user(other)?.avatarHash,
+      app.people.presence(other)?.availability,
+      document.documentElement.lang,
+    ]);
     if (signature === this.headSignature) return;
     this.headSignature = signature;
-    fill(this.head,
+    fill(
+      this.head,
       tool("back", t("back"), () => app.closeDialog(), { class: "back", turns: true }),
-      h("button", { type: "button", class: "who", "aria-label": t("dialog.info", { name: app.people.titleOf(dialog) }), on: { click: () => this.openInfo() } },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "who",
+          "aria-label": t("dialog.info", { name: app.people.titleOf(dialog) }),
+          on: { click: () => this.openInfo() },
+        },
         app.people.avatar({ dialog, presence: true }),
-        h("span", { style: { "min-width": "0" } }, h("h2", { class: "cut" }, name(app.people.titleOf(dialog))),
-          h("span", { class: "note cut", style: { display: "block" }, dir: "auto" }, text || "\u00a0"))),
-      this.mayCall && [tool("call", t("call.audio"), () => app.calls.start(other, "audio")), tool("video", t("call.video"), () => app.calls.start(other, "video"), { class: "roomy" })],
+        h(
+          "span",
+          { style: { "min-width": "0" } },
+          h("h2", { class: "cut" }, name(app.people.titleOf(dialog))),
+          h("span", { class: "note cut", style: { display: "block" }, dir: "auto" }, text || "\u00a0"),
+        ),
+      ),
+      this.mayCall && [
+        tool("call", t("call.audio"), () => app.calls.start(other, "audio")),
+        tool("video", t("call.video"), () => app.calls.start(other, "video"), { class: "roomy" }),
+      ],
       tool("search", t("dialog.search"), () => this.searchHere(), { class: "roomy" }),
-      tool("menu", t("more"), (event) => this.openMenu(event.currentTarget), { "aria-haspopup": "menu" }));
+      tool("menu", t("more"), (event) => this.openMenu(event.currentTarget), { "aria-haspopup": "menu" }),
+    );
   }
 
   drawStrips() {
@@ -186,16 +254,44 @@ export class DialogScreen {
     const isRequest = contact?.state === "pendingIn";
     const { pins } = this.view;
     const pin = pins[0];
-    const signature = JSON.stringify([pin?.id, pin?.version, pins.length, contact?.state, app.people.blocked.has(other), document.documentElement.lang]);
+    const signature = JSON.stringify([
+      pin?.id,
+      pin?.version,
+      pins.length,
+      contact?.state,
+      app.people.blocked.has(other),
+      document.documentElement.lang,
+    ]);
     if (signature === this.stripSignature) return;
     this.stripSignature = signature;
-    fill(this.strips,
-      isRequest && h("div", { class: "strip request" }, svg(icons.userAdd), h("span", { class: "grow" }, t("contacts.asks", { name: this.nameOf(other) })),
-        button(t("decline"), () => attempt(() => app.parley.removeContact(other)), "danger"), button(t("accept"), () => attempt(() => app.parley.putContact(other)), "main")),
-      app.people.blocked.has(other) && h("div", { class: "strip request" }, svg(icons.block), h("span", { class: "grow" }, t("block.is")),
-        button(t("block.end"), () => attempt(() => app.parley.unblock(other)), "plain")),
-      pin && h("button", { type: "button", class: "strip", on: { click: () => this.jump(pin.id) } }, svg(icons.pin),
-        h("span", { class: "grow cut", dir: "auto" }, summary(app, pin)), pins.length > 1 && h("span", { class: "soft" }, t("pins.more", { count: pins.length - 1 }))));
+    fill(
+      this.strips,
+      isRequest &&
+        h(
+          "div",
+          { class: "strip request" },
+          svg(icons.userAdd),
+          h("span", { class: "grow" }, t("contacts.asks", { name: this.nameOf(other) })),
+          button(t("decline"), () => attempt(() => app.parley.removeContact(other)), "danger"),
+          button(t("accept"), () => attempt(() => app.parley.putContact(other)), "main"),
+        ),
+      app.people.blocked.has(other) &&
+        h(
+          "div",
+          { class: "strip request" },
+          svg(icons.block),
+          h("span", { class: "grow" }, t("block.is")),
+          button(t("block.end"), () => attempt(() => app.parley.unblock(other)), "plain"),
+        ),
+      pin &&
+        h(
+          "button",
+          { type: "button", class: "strip", on: { click: () => this.jump(pin.id) } },
+          svg(icons.pin),
+          h("span", { class: "grow cut", dir: "auto" }, summary(app, pin)),
+          pins.length > 1 && h("span", { class: "soft" }, t("pins.more", { count: pins.length - 1 })),
+        ),
+    );
   }
 
   openInfo() {
@@ -205,7 +301,12 @@ export class DialogScreen {
   searchHere() {
     const panel = h("section", { class: "panel", "aria-label": t("dialog.search") });
     const results = h("div", { class: "panel-body" });
-    const input = h("input", { class: "input", type: "search", placeholder: t("dialog.search"), "aria-label": t("dialog.search") });
+    const input = h("input", {
+      class: "input",
+      type: "search",
+      placeholder: t("dialog.search"),
+      "aria-label": t("dialog.search"),
+    });
     const find = async () => {
       const query = input.value.trim();
       if (!query) return fill(results);
@@ -215,8 +316,20 @@ export class DialogScreen {
       });
       return undefined;
     };
-    input.addEventListener("input", () => { clearTimeout(this.searchTimer); this.searchTimer = setTimeout(find, 250); });
-    fill(panel, h("header", { class: "panel-head" }, h("div", { class: "search grow" }, svg(icons.search), input), tool("close", t("close"), () => this.app.closePanel())), results);
+    input.addEventListener("input", () => {
+      clearTimeout(this.searchTimer);
+      this.searchTimer = setTimeout(find, 250);
+    });
+    fill(
+      panel,
+      h(
+        "header",
+        { class: "panel-head" },
+        h("div", { class: "search grow" }, svg(icons.search), input),
+        tool("close", t("close"), () => this.app.closePanel()),
+      ),
+      results,
+    );
     this.app.openPanel(panel);
     input.focus();
   }
@@ -228,14 +341,39 @@ export class DialogScreen {
     // A phone's head has no place for all.
     const isNarrow = matchMedia("(max-width: 480px)").matches;
     menu(place, [
-      isNarrow && this.mayCall && { icon: "video", label: t("call.video"), action: () => app.calls.start(app.people.otherOf(dialog), "video") },
+      isNarrow &&
+        this.mayCall && {
+          icon: "video",
+          label: t("call.video"),
+          action: () => app.calls.start(app.people.otherOf(dialog), "video"),
+        },
       isNarrow && { icon: "search", label: t("dialog.search"), action: () => this.searchHere() },
       { icon: "info", label: t("dialog.details"), action: () => this.openInfo() },
-      !app.isGuest && { icon: settings?.notify === "never" ? "bell" : "bellOff", label: t(settings?.notify === "never" ? "dialog.unmute" : "dialog.mute"), action: () => set({ notify: settings?.notify === "never" ? null : "never" }) },
-      !app.isGuest && { icon: "pin", label: t(settings?.pinned ? "dialog.unpin" : "dialog.pin"), action: () => set({ pinned: !settings?.pinned }) },
-      !app.isGuest && { icon: "archive", label: t(settings?.archived ? "dialog.unarchive" : "dialog.archive"), action: () => set({ archived: !settings?.archived }) },
+      !app.isGuest && {
+        icon: settings?.notify === "never" ? "bell" : "bellOff",
+        label: t(settings?.notify === "never" ? "dialog.unmute" : "dialog.mute"),
+        action: () => set({ notify: settings?.notify === "never" ? null : "never" }),
+      },
+      !app.isGuest && {
+        icon: "pin",
+        label: t(settings?.pinned ? "dialog.unpin" : "dialog.pin"),
+        action: () => set({ pinned: !settings?.pinned }),
+      },
+      !app.isGuest && {
+        icon: "archive",
+        label: t(settings?.archived ? "dialog.unarchive" : "dialog.archive"),
+        action: () => set({ archived: !settings?.archived }),
+      },
       "-",
-      { icon: "trash", label: t("dialog.clear"), danger: true, action: async () => { if (await ask(t("dialog.clear"), t("dialog.clearText"), t("dialog.clear"))) attempt(() => app.parley.clearDialog(this.dialogId)); } },
+      {
+        icon: "trash",
+        label: t("dialog.clear"),
+        danger: true,
+        action: async () => {
+          if (await ask(t("dialog.clear"), t("dialog.clearText"), t("dialog.clear")))
+            attempt(() => app.parley.clearDialog(this.dialogId));
+        },
+      },
     ]);
   }
 
@@ -262,32 +400,100 @@ export class DialogScreen {
     // What another server did not take is a message of the history all the same.
     if (!message.id) {
       menu(place, [
-        message.status === "failed" && { icon: "send", label: t("message.retry"), action: () => attempt(() => app.parley.retry(message.clientId)) },
-        { icon: "trash", label: t("message.discard"), danger: true, action: () => attempt(() => app.parley.discard(message.clientId)) },
+        message.status === "failed" && {
+          icon: "send",
+          label: t("message.retry"),
+          action: () => attempt(() => app.parley.retry(message.clientId)),
+        },
+        {
+          icon: "trash",
+          label: t("message.discard"),
+          danger: true,
+          action: () => attempt(() => app.parley.discard(message.clientId)),
+        },
       ]);
       return;
     }
     if (type === "system" || type === "deleted") return;
-    const react = this.mayWrite && h("div", { class: "emojis", role: "group", "aria-label": t("message.react") }, QUICK.map((emoji) => h("button", {
-      type: "button", role: "menuitem", "aria-label": t("react.with", { emoji }), on: { click: () => { close(); this.react(message, emoji); } },
-    }, emoji)));
+    const react =
+      this.mayWrite &&
+      h(
+        "div",
+        { class: "emojis", role: "group", "aria-label": t("message.react") },
+        QUICK.map((emoji) =>
+          h(
+            "button",
+            {
+              type: "button",
+              role: "menuitem",
+              "aria-label": t("react.with", { emoji }),
+              on: {
+                click: () => {
+                  close();
+                  this.react(message, emoji);
+                },
+              },
+            },
+            emoji,
+          ),
+        ),
+      );
     const close = menu(place, [
       react,
       this.mayWrite && { icon: "reply", label: t("message.reply"), action: () => this.composer.reply(message) },
-      isMine && type === "text" && !message.forwardedFrom && { icon: "edit", label: t("message.edit"), action: () => this.composer.edit(message) },
-      message.content.text && { icon: "copy", label: t("message.copy"), action: () => copy(cleanText(message.content.text)) },
-      pictures.length === 1 && { icon: "copy", label: t("message.copyPicture"), action: () => copyPicture(app.parley.fileUrl(pictures[0].url)) },
-      type !== "call" && type !== "encrypted" && { icon: "forward", label: t("message.forward"), action: () => forwardSheet(app, message) },
-      (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members")
-        && { icon: "pin", label: t(message.pinnedAt ? "message.unpin" : "message.pin"), action: () => attempt(() => app.parley.pin(this.dialogId, message.id, !message.pinnedAt)) },
-      { icon: "star", label: t(isStarred ? "message.unstar" : "message.star"), action: () => attempt(() => app.parley.star(this.dialogId, message.id, !isStarred)) },
+      isMine &&
+        type === "text" &&
+        !message.forwardedFrom && { icon: "edit", label: t("message.edit"), action: () => this.composer.edit(message) },
+      message.content.text && {
+        icon: "copy",
+        label: t("message.copy"),
+        action: () => copy(cleanText(message.content.text)),
+      },
+      pictures.length === 1 && {
+        icon: "copy",
+        label: t("message.copyPicture"),
+        action: () => copyPicture(app.parley.fileUrl(pictures[0].url)),
+      },
+      type !== "call" &&
+        type !== "encrypted" && {
+          icon: "forward",
+          label: t("message.forward"),
+          action: () => forwardSheet(app, message),
+        },
+      (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members") && {
+        icon: "pin",
+        label: t(message.pinnedAt ? "message.unpin" : "message.pin"),
+        action: () => attempt(() => app.parley.pin(this.dialogId, message.id, !message.pinnedAt)),
+      },
+      {
+        icon: "star",
+        label: t(isStarred ? "message.unstar" : "message.star"),
+        action: () => attempt(() => app.parley.star(this.dialogId, message.id, !isStarred)),
+      },
       { icon: "info", label: t("message.info"), action: () => receiptsSheet(app, this, message) },
       "-",
-      !isMine && !app.isGuest && { icon: "warning", label: t("message.report"), danger: true, action: () => reportSheet(app, message) },
-      { icon: "trash", label: t("message.deleteForMe"), danger: true, action: () => attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "me")) },
-      (isMine || (this.isGroup && this.isAdmin)) && { icon: "trash", label: t("message.deleteForAll"), danger: true, action: async () => {
-        if (await ask(t("message.deleteForAll"), t("message.deleteForAllText"), t("delete"))) attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "everyone"));
-      } },
+      !isMine &&
+        !app.isGuest && {
+          icon: "warning",
+          label: t("message.report"),
+          danger: true,
+          action: () => reportSheet(app, message),
+        },
+      {
+        icon: "trash",
+        label: t("message.deleteForMe"),
+        danger: true,
+        action: () => attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "me")),
+      },
+      (isMine || (this.isGroup && this.isAdmin)) && {
+        icon: "trash",
+        label: t("message.deleteForAll"),
+        danger: true,
+        action: async () => {
+          if (await ask(t("message.deleteForAll"), t("message.deleteForAllText"), t("delete")))
+            attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "everyone"));
+        },
+      },
     ]);
   }
 
@@ -298,6 +504,13 @@ export class DialogScreen {
   /** Says who sent a message, when, and what, for screen readers. */
   labelOf(message) {
     const status = message.status ? t(`status.${message.status}`) : "";
-    return [this.nameOf(message.senderId, message.senderNick), moment(message.sentAt), summary(this.app, message), status].filter(Boolean).join(", ");
+    return [
+      this.nameOf(message.senderId, message.senderNick),
+      moment(message.sentAt),
+      summary(this.app, message),
+      status,
+    ]
+      .filter(Boolean)
+      .join(", ");
   }
 }

@@ -15,13 +15,26 @@ export function h(tag, properties = {}, ...children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
     switch (name) {
-      case "class": element.className = value; break;
-      case "text": element.textContent = value; break;
-      case "on": for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener); break;
-      case "data": Object.assign(element.dataset, value); break;
-      case "style": for (const [key, item] of Object.entries(value)) element.style.setProperty(key, item); break;
-      case "value": element.value = value; break;
-      default: element.setAttribute(name, value === true ? "" : String(value));
+      case "class":
+        element.className = value;
+        break;
+      case "text":
+        element.textContent = value;
+        break;
+      case "on":
+        for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+        break;
+      case "data":
+        Object.assign(element.dataset, value);
+        break;
+      case "style":
+        for (const [key, item] of Object.entries(value)) element.style.setProperty(key, item);
+        break;
+      case "value":
+        element.value = value;
+        break;
+      default:
+        element.setAttribute(name, value === true ? "" : String(value));
     }
   }
   append(element, children);
@@ -83,14 +96,29 @@ const release = () => {
   const actions = waiting;
   waiting = [];
   // The click comes after this event, and before the next frame.
-  if (actions.length) requestAnimationFrame(() => { for (const [element, action] of actions) whenReleased(element, action); });
+  if (actions.length)
+    requestAnimationFrame(() => {
+      for (const [element, action] of actions) whenReleased(element, action);
+    });
 };
 
-addEventListener("pointerdown", (event) => { if (event.button === 0) pressed = event.target; }, true);
+addEventListener(
+  "pointerdown",
+  (event) => {
+    if (event.button === 0) pressed = event.target;
+  },
+  true,
+);
 for (const event of ["pointerup", "pointercancel"]) addEventListener(event, release, true);
 // A release over another window, or over the entries of a `select`, may not be reported.
 addEventListener("blur", release);
-addEventListener("pointermove", (event) => { if (pressed && event.buttons === 0) release(); }, true);
+addEventListener(
+  "pointermove",
+  (event) => {
+    if (pressed && event.buttons === 0) release();
+  },
+  true,
+);
 
 /**
  * Calls `action` now, or once the pointer is released if it presses something within the element: what is replaced while it is pressed

@@ -10,7 +10,13 @@ const PREFIX = "parley.draft/";
  */
 const LATER = 5000;
 
-const keys = () => { try { return Object.keys(localStorage); } catch { return []; } };
+const keys = () => {
+  try {
+    return Object.keys(localStorage);
+  } catch {
+    return [];
+  }
+};
 const isSame = (one, other) => (one?.text ?? "") === (other?.text ?? "") && one?.replyTo === other?.replyTo;
 const isNewer = (theirs, kept) => Date.parse(theirs?.updatedAt) > Date.parse(kept.updatedAt) + LATER;
 
@@ -21,15 +27,25 @@ export class Drafts {
   /** @param {import("./app.js").App} app */
   constructor(app) {
     this.app = app;
-    app.parley.on("draft.updated", ({ dialogId, draft }) => { if (isSame(this.kept(dialogId), draft)) this.put(dialogId); });
-    app.parley.on("connection", ({ state }) => { if (state === "online") this.send(); });
+    app.parley.on("draft.updated", ({ dialogId, draft }) => {
+      if (isSame(this.kept(dialogId), draft)) this.put(dialogId);
+    });
+    app.parley.on("connection", ({ state }) => {
+      if (state === "online") this.send();
+    });
   }
 
-  get prefix() { return `${PREFIX}${this.app.parley.userId}/`; }
+  get prefix() {
+    return `${PREFIX}${this.app.parley.userId}/`;
+  }
 
   /** Returns what was written here and may not have reached the server; without text it is that a draft is gone. */
   kept(dialogId) {
-    try { return JSON.parse(localStorage.getItem(this.prefix + dialogId)) ?? undefined; } catch { return undefined; }
+    try {
+      return JSON.parse(localStorage.getItem(this.prefix + dialogId)) ?? undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   put(dialogId, draft) {

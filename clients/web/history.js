@@ -50,19 +50,48 @@ export class History {
     /** Whether all that was unread at the beginning is known. */
     this.isSettled = false;
     const point = (event) => this.showActions(event.target.closest("[data-key]"));
-    this.list = h("ol", { class: "messages", "aria-label": t("messages"), on: { focusin: point, pointerover: (event) => { if (event.pointerType === "mouse") point(event); }, pointerleave: () => this.showActions() } });
-    this.scroller = h("div", { class: "scroller", on: { scroll: () => this.scrolled(), keydown: (event) => this.key(event) } }, this.list);
-    this.down = h("button", { type: "button", class: "down", "aria-label": t("history.end"), hidden: true, on: { click: () => this.toEnd() } }, svg(icons.arrowDown), h("span", { class: "badge", hidden: true }));
+    this.list = h("ol", {
+      class: "messages",
+      "aria-label": t("messages"),
+      on: {
+        focusin: point,
+        pointerover: (event) => {
+          if (event.pointerType === "mouse") point(event);
+        },
+        pointerleave: () => this.showActions(),
+      },
+    });
+    this.scroller = h(
+      "div",
+      { class: "scroller", on: { scroll: () => this.scrolled(), keydown: (event) => this.key(event) } },
+      this.list,
+    );
+    this.down = h(
+      "button",
+      {
+        type: "button",
+        class: "down",
+        "aria-label": t("history.end"),
+        hidden: true,
+        on: { click: () => this.toEnd() },
+      },
+      svg(icons.arrowDown),
+      h("span", { class: "badge", hidden: true }),
+    );
     this.element = h("div", { class: "history" }, this.scroller, this.down);
     this.end = this.view.onChange(() => this.changed());
     this.mark = later(400, () => this.markRead());
     this.onFocus = () => this.mark();
     addEventListener("focus", this.onFocus);
-    this.sizes = new ResizeObserver(() => { if (this.isAtEnd) this.stick(); });
+    this.sizes = new ResizeObserver(() => {
+      if (this.isAtEnd) this.stick();
+    });
     this.sizes.observe(this.scroller);
     this.sizes.observe(this.list);
     this.lastKey = this.view.messages.at(-1)?.key;
-    requestAnimationFrame(() => { if (!this.hasBegun) this.begin(); });
+    requestAnimationFrame(() => {
+      if (!this.hasBegun) this.begin();
+    });
   }
 
   close() {
@@ -78,11 +107,16 @@ export class History {
     const { messages, isFresh } = this.view;
     const { me } = this.screen.dialog ?? {};
     const isUnread = me?.unreadCount > 0 && !this.isLed;
-    this.unreadAfter = isUnread ? this.readBefore ?? me.readMessageId ?? this.beforeUnread(me.unreadCount) : undefined;
+    this.unreadAfter = isUnread
+      ? (this.readBefore ?? me.readMessageId ?? this.beforeUnread(me.unreadCount))
+      : undefined;
     const first = this.firstUnread(messages);
     const isMissing = isUnread && first < 0;
     const isLoaded = !this.view.hasOlder || messages.some((message) => message.id && message.id === this.unreadAfter);
-    if (isMissing && isFresh && !isLoaded && !this.isSought) { this.seek(); return; }
+    if (isMissing && isFresh && !isLoaded && !this.isSought) {
+      this.seek();
+      return;
+    }
     if (isFresh) this.reachFresh();
     // A browser that has kept nothing of the dialog, or not enough of it, waits for its messages.
     this.hasBegun = isFresh || (messages.length > 0 && !isMissing);
@@ -93,8 +127,7 @@ export class History {
     if (this.isLed) {
       this.readSeq = messages.find((message) => message.id && message.id === me?.readMessageId)?.seq ?? Infinity;
       this.skipTo(this.ledSeq);
-    }
-    else if (this.unreadAfter === undefined) this.readSeq = messages.findLast((message) => message.id)?.seq ?? 0;
+    } else if (this.unreadAfter === undefined) this.readSeq = messages.findLast((message) => message.id)?.seq ?? 0;
     else if (first >= 0) this.readSeq = messages.slice(0, first).findLast((message) => message.id)?.seq ?? 0;
     this.isStale = true;
     this.draw();
@@ -140,11 +173,16 @@ export class History {
   /** Nothing has been read, and more messages are unread than are loaded: the first unread one is found by counting back from the end. */
   async seekBack(count) {
     const { app, dialogId } = this.screen;
-    let left = count, before, first = "";
+    let left = count,
+      before,
+      first = "";
     for (let pages = 0; left > 0 && pages < PAGES && (before || !pages); pages += 1) {
       const page = await app.parley.listMessages(dialogId, { limit: AROUND, ...(before && { before }) });
       for (const message of page.items) {
-        if (left > 0 && this.isCounted(message)) { left -= 1; first = message.id; }
+        if (left > 0 && this.isCounted(message)) {
+          left -= 1;
+          first = message.id;
+        }
       }
       before = page.nextCursor;
     }
@@ -165,8 +203,11 @@ export class History {
     const last = messages.at(-1);
     if (last && last.key !== this.lastKey) {
       const isMine = last.senderId === this.screen.app.parley.userId;
-      if (isMine && (last.status === "storing" || last.status === "sending")) { this.isAtEnd = this.isLed = true; this.hold = this.unreadAfter = undefined; }
-      else if (!isMine && this.lastKey && !this.view.hasNewer) announce(`${this.screen.nameOf(last.senderId, last.senderNick)}: ${summary(this.screen.app, last)}`);
+      if (isMine && (last.status === "storing" || last.status === "sending")) {
+        this.isAtEnd = this.isLed = true;
+        this.hold = this.unreadAfter = undefined;
+      } else if (!isMine && this.lastKey && !this.view.hasNewer)
+        announce(`${this.screen.nameOf(last.senderId, last.senderNick)}: ${summary(this.screen.app, last)}`);
       this.lastKey = last.key;
     }
     this.settle();
@@ -192,7 +233,10 @@ export class History {
     const { messages } = this.view;
     this.reachFresh();
     const live = () => messages.filter((message) => message.seq > this.freshSeq && this.isCounted(message)).length;
-    const isMissed = this.unreadAfter === undefined ? this.isAtEnd && this.screen.dialog?.me?.unreadCount > live() : this.firstUnread(messages) < 0;
+    const isMissed =
+      this.unreadAfter === undefined
+        ? this.isAtEnd && this.screen.dialog?.me?.unreadCount > live()
+        : this.firstUnread(messages) < 0;
     if (!isMissed) return;
     this.isSettled = true;
     this.hasBegun = false;
@@ -203,12 +247,14 @@ export class History {
   redraw(isStale = true) {
     this.isStale ||= isStale;
     if (this.drawing || this.isClosed) return;
-    this.drawing = requestAnimationFrame(() => whenReleased(this.list, () => {
-      this.drawing = undefined;
-      if (this.isClosed) return;
-      this.draw();
-      this.noteEnd();
-    }));
+    this.drawing = requestAnimationFrame(() =>
+      whenReleased(this.list, () => {
+        this.drawing = undefined;
+        if (this.isClosed) return;
+        this.draw();
+        this.noteEnd();
+      }),
+    );
   }
 
   // MARK: The window
@@ -216,19 +262,30 @@ export class History {
   /** Draws around what one reads, as far as one frame may; the next frames do the rest. */
   draw() {
     const { messages } = this.view;
-    const hold = this.isAtEnd ? undefined : this.hold ?? this.anchor();
+    const hold = this.isAtEnd ? undefined : (this.hold ?? this.anchor());
     const at = hold ? messages.findIndex((message) => message.key === hold.key) : -1;
     const middle = at < 0 ? messages.length : at;
     const { clientHeight } = this.scroller;
     const size = Math.max(WINDOW, 4 * Math.ceil(clientHeight / SMALLEST));
     const first = Math.max(0, Math.min(middle - size / 2, messages.length - size));
-    const bounds = { first, past: Math.min(messages.length, first + size), middle, screen: Math.max(1, Math.min(SCREEN, Math.ceil(clientHeight / SMALLEST))) };
+    const bounds = {
+      first,
+      past: Math.min(messages.length, first + size),
+      middle,
+      screen: Math.max(1, Math.min(SCREEN, Math.ceil(clientHeight / SMALLEST))),
+    };
     const wasStale = this.isStale;
     const { fresh, isWhole } = this.choose(messages, bounds);
     this.place(this.entries(messages, fresh));
     const element = hold && this.rows.get(hold.key)?.element;
     if (this.isAtEnd) this.stick();
-    else if (element) this.scrollTo(this.scroller.scrollTop + element.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top - hold.top);
+    else if (element)
+      this.scrollTo(
+        this.scroller.scrollTop +
+          element.getBoundingClientRect().top -
+          this.scroller.getBoundingClientRect().top -
+          hold.top,
+      );
     this.showDown();
     this.isStale = wasStale && !isWhole;
     if (!isWhole) this.redraw(false);
@@ -261,13 +318,16 @@ export class History {
       const place = this.placeOf(messages, index);
       const signature = messageSignature(this.screen, message, place);
       if (former?.signature === signature) return true;
-      if (share === 0) { isWhole = false; return former !== undefined; }
+      if (share === 0) {
+        isWhole = false;
+        return former !== undefined;
+      }
       share -= 1;
       fresh.set(message.key, { signature, place });
       return true;
     };
     let [low, high] = [middle, middle];
-    for (let goesUp = true, goesDown = true; goesUp || goesDown;) {
+    for (let goesUp = true, goesDown = true; goesUp || goesDown; ) {
       goesDown &&= high < past && fits(high);
       if (goesDown) high += 1;
       goesUp &&= low > first && fits(low - 1);
@@ -287,7 +347,10 @@ export class History {
     const message = messages[index];
     const next = messages[index + 1];
     return {
-      isFirst: this.isNewDay(messages, index) || message.key === this.unreadKey || !this.isTogether(messages[index - 1], message),
+      isFirst:
+        this.isNewDay(messages, index) ||
+        message.key === this.unreadKey ||
+        !this.isTogether(messages[index - 1], message),
       isLast: !next || !this.isTogether(message, next) || !isSameDay(message.sentAt, next.sentAt),
     };
   }
@@ -295,8 +358,10 @@ export class History {
   /** Returns what stands in the list: the chosen messages and the notices between them, each with its key and how it is made. */
   entries(messages, fresh) {
     const entries = [];
-    const notice = (key, text, kind = "") => entries.push({ key, signature: text, make: () => h("li", { class: `notice ${kind}` }, h("span", {}, text)) });
-    if (this.first === 0 && !this.view.hasOlder && this.view.isFresh) notice("begin", t(messages.length ? "history.begin" : "history.empty"));
+    const notice = (key, text, kind = "") =>
+      entries.push({ key, signature: text, make: () => h("li", { class: `notice ${kind}` }, h("span", {}, text)) });
+    if (this.first === 0 && !this.view.hasOlder && this.view.isFresh)
+      notice("begin", t(messages.length ? "history.begin" : "history.empty"));
     else if (this.first === 0) notice("older", t("loading"));
     for (let index = this.first; index < this.past; index += 1) {
       const message = messages[index];
@@ -304,7 +369,11 @@ export class History {
       if (this.isNewDay(messages, index)) notice(`day ${key}`, day(message.sentAt), "day");
       if (key === this.unreadKey) notice("unread", t("history.unread"), "unread");
       const made = fresh.get(key);
-      entries.push({ key, signature: made?.signature ?? this.rows.get(key).signature, make: () => messageElement(this.screen, message, made.place) });
+      entries.push({
+        key,
+        signature: made?.signature ?? this.rows.get(key).signature,
+        make: () => messageElement(this.screen, message, made.place),
+      });
     }
     return entries;
   }
@@ -335,12 +404,18 @@ export class History {
     }
     this.rows = rows;
     // One message can be reached by the Tab key; arrow keys go to the others.
-    if (!this.list.querySelector("[data-key][tabindex='0']")) this.list.querySelector("[data-key]:last-child")?.setAttribute("tabindex", "0");
+    if (!this.list.querySelector("[data-key][tabindex='0']"))
+      this.list.querySelector("[data-key]:last-child")?.setAttribute("tabindex", "0");
   }
 
   isTogether(one, other) {
     const isSpeech = (message) => message.content.type !== "system" && message.content.type !== "call";
-    return one.senderId === other.senderId && isSpeech(one) && isSpeech(other) && Date.parse(other.sentAt) - Date.parse(one.sentAt) < TOGETHER;
+    return (
+      one.senderId === other.senderId &&
+      isSpeech(one) &&
+      isSpeech(other) &&
+      Date.parse(other.sentAt) - Date.parse(one.sentAt) < TOGETHER
+    );
   }
 
   /**
@@ -360,7 +435,12 @@ export class History {
 
   /** Whether the server counts a message as unread until it is marked as read. */
   isCounted({ id, senderId, content }) {
-    return Boolean(id) && senderId !== this.screen.app.parley.userId && content.type !== "system" && content.type !== "deleted";
+    return (
+      Boolean(id) &&
+      senderId !== this.screen.app.parley.userId &&
+      content.type !== "system" &&
+      content.type !== "deleted"
+    );
   }
 
   /** What lies between the last message that was read and one that somebody jumps to is not read by that. */
@@ -374,7 +454,10 @@ export class History {
     const at = messages.findIndex((message) => message.id && message.id === this.unreadAfter);
     // Who has read nothing yet begins at the beginning.
     if (at < 0 && (this.unreadAfter !== "" || this.view.hasOlder)) return -1;
-    return messages.findIndex((message, index) => index > at && message.senderId !== this.screen.app.parley.userId && message.content.type !== "system");
+    return messages.findIndex(
+      (message, index) =>
+        index > at && message.senderId !== this.screen.app.parley.userId && message.content.type !== "system",
+    );
   }
 
   // MARK: Scrolling
@@ -384,7 +467,10 @@ export class History {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     const below = scrollHeight - scrollTop - clientHeight;
     // While frames fill the window, the end may be below it for a moment.
-    this.isAtEnd = below < 60 && !this.view.hasNewer && (this.past === this.view.messages.length || (this.isAtEnd && this.drawing !== undefined));
+    this.isAtEnd =
+      below < 60 &&
+      !this.view.hasNewer &&
+      (this.past === this.view.messages.length || (this.isAtEnd && this.drawing !== undefined));
     if (this.isAtEnd) this.mark();
     this.showDown();
     return below;
@@ -414,7 +500,7 @@ export class History {
     try {
       // A page may be empty where the server has more; nothing would move for the next one.
       const { length } = this.view.messages;
-      while (await action() && this.view.messages.length === length && !this.isClosed);
+      while ((await action()) && this.view.messages.length === length && !this.isClosed);
     } catch {
       // Offline: the next movement tries again.
       await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -468,7 +554,9 @@ export class History {
     if (!sought() || this.jumping || this.isSeeking) {
       const leading = this.lead();
       let failure;
-      await this.view.jump(messageId).catch((error) => { failure = error; });
+      await this.view.jump(messageId).catch((error) => {
+        failure = error;
+      });
       if (this.jumping !== leading || this.isClosed) return;
       this.jumping = undefined;
       // The message is gone: the dialog opens as without the link to it, and a dialog that is open stays where it is.
@@ -497,12 +585,15 @@ export class History {
     this.markFound(message.key);
     if (!isAnew) element.focus({ preventScroll: true });
     // The server's first answer replaces the messages kept in the browser and may lack this one; then the jump is repeated, unless the user has scrolled away.
-    if (!this.view.isFresh) this.view.fresh.then(() => this.hold === hold && this.jump(messageId, true)).catch(() => {});
+    if (!this.view.isFresh)
+      this.view.fresh.then(() => this.hold === hold && this.jump(messageId, true)).catch(() => {});
   }
 
   /** Marks a message for a moment, also if its element is replaced meanwhile. */
   markFound(key) {
-    const show = () => { for (const [each, { element }] of this.rows) element.classList.toggle("found", each === this.foundKey); };
+    const show = () => {
+      for (const [each, { element }] of this.rows) element.classList.toggle("found", each === this.foundKey);
+    };
     clearTimeout(this.unmarking);
     this.foundKey = key;
     show();
@@ -578,7 +669,10 @@ export class History {
         this.screen.composer.focus();
       }
       event.preventDefault();
-    } else if (current && (event.key === "Enter" || event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey))) {
+    } else if (
+      current &&
+      (event.key === "Enter" || event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey))
+    ) {
       const message = this.view.messages.find((each) => each.key === current.dataset.key);
       if (message) this.screen.openMessageMenu(message, current.querySelector(".bubble") ?? current);
       event.preventDefault();

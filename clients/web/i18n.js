@@ -13,7 +13,7 @@ let formats = new Map();
 /** Switches to a language, or to that of the browser. */
 export async function useLanguage(wanted) {
   const browser = navigator.languages?.map((tag) => tag.split("-")[0]).find((code) => code in languages);
-  const code = wanted in languages ? wanted : browser ?? "en";
+  const code = wanted in languages ? wanted : (browser ?? "en");
   strings = code === "en" ? en : { ...en, ...(await import(`./strings/${code}.js`).catch(() => ({}))).default };
   // English is written as the browser's region does.
   locale = navigator.languages?.find((tag) => tag.split("-")[0] === code) ?? code;
@@ -50,14 +50,18 @@ function format(kind, options) {
 /** The server's time, once somebody is signed in: the clock of this machine may be wrong. */
 let now = () => new Date();
 
-export function useClock(clock) { now = clock; }
+export function useClock(clock) {
+  now = clock;
+}
 
 export const isFuture = (time) => Boolean(time) && new Date(time) > now();
 export const inAnHour = () => new Date(now().getTime() + 3_600_000);
 
 export const number = (value) => format(Intl.NumberFormat, {}).format(value);
-export const clock = (time) => format(Intl.DateTimeFormat, { hour: "numeric", minute: "2-digit" }).format(new Date(time));
-export const moment = (time) => format(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short" }).format(new Date(time));
+export const clock = (time) =>
+  format(Intl.DateTimeFormat, { hour: "numeric", minute: "2-digit" }).format(new Date(time));
+export const moment = (time) =>
+  format(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short" }).format(new Date(time));
 
 /** Returns the number of a day of this time zone. */
 const dayNumber = (date) => Math.floor((date.getTime() - date.getTimezoneOffset() * 60_000) / 86_400_000);
@@ -72,7 +76,11 @@ export function day(time) {
   }
   if (past > 1 && past < 7) return format(Intl.DateTimeFormat, { weekday: "long" }).format(date);
   const isThisYear = date.getFullYear() === now().getFullYear();
-  return format(Intl.DateTimeFormat, { day: "numeric", month: "long", year: isThisYear ? undefined : "numeric" }).format(date);
+  return format(Intl.DateTimeFormat, {
+    day: "numeric",
+    month: "long",
+    year: isThisYear ? undefined : "numeric",
+  }).format(date);
 }
 
 /** The time of a list's row: the clock today, else the day in short. */
@@ -98,6 +106,14 @@ export function bytes(count) {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte"];
   let value = count || 0;
   let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) { value /= 1000; unit += 1; }
-  return format(Intl.NumberFormat, { style: "unit", unit: units[unit], unitDisplay: "short", maximumFractionDigits: value < 10 && unit ? 1 : 0 }).format(value);
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return format(Intl.NumberFormat, {
+    style: "unit",
+    unit: units[unit],
+    unitDisplay: "short",
+    maximumFractionDigits: value < 10 && unit ? 1 : 0,
+  }).format(value);
 }

@@ -17,10 +17,15 @@ export const clearNearby = () => keep(KEY);
 
 /** Asks the browser where it is. Places are shared to about a kilometre, so that nothing much finer leaves the browser. */
 function place() {
-  return new Promise((resolve, reject) => navigator.geolocation.getCurrentPosition(
-    ({ coords }) => resolve({ latitude: Number(coords.latitude.toFixed(3)), longitude: Number(coords.longitude.toFixed(3)) }),
-    ({ code, PERMISSION_DENIED }) => reject({ text: t(code === PERMISSION_DENIED ? "nearby.denied" : "location.denied") }),
-    { timeout: 15_000, maximumAge: 60_000 }));
+  return new Promise((resolve, reject) =>
+    navigator.geolocation.getCurrentPosition(
+      ({ coords }) =>
+        resolve({ latitude: Number(coords.latitude.toFixed(3)), longitude: Number(coords.longitude.toFixed(3)) }),
+      ({ code, PERMISSION_DENIED }) =>
+        reject({ text: t(code === PERMISSION_DENIED ? "nearby.denied" : "location.denied") }),
+      { timeout: 15_000, maximumAge: 60_000 },
+    ),
+  );
 }
 
 /** Shows who is nearby, once the user shares a place. */
@@ -38,9 +43,20 @@ export function nearby(app) {
       drawUsers();
     };
     const drawUsers = () => {
-      fill(results, users?.map(({ id, name, distance }) => personItem(app, id, {
-        given: name, note: t("nearby.distance", { count: distance }), action: () => { close(); app.openPrivate(id); },
-      })), users?.length === 0 && h("p", { class: "empty" }, t("nearby.none")));
+      fill(
+        results,
+        users?.map(({ id, name, distance }) =>
+          personItem(app, id, {
+            given: name,
+            note: t("nearby.distance", { count: distance }),
+            action: () => {
+              close();
+              app.openPrivate(id);
+            },
+          }),
+        ),
+        users?.length === 0 && h("p", { class: "empty" }, t("nearby.none")),
+      );
     };
     const working = (action) => async () => {
       look.disabled = stop.disabled = true;
@@ -54,18 +70,27 @@ export function nearby(app) {
       look.disabled = stop.disabled = false;
       draw();
     };
-    const look = button("", working(async () => {
-      const here = await place();
-      // Whoever has closed the sheet meanwhile shares nothing.
-      if (!results.isConnected) return;
-      keep(KEY, (await app.parley.shareLocation({ ...here, ttl: SHARED_FOR })).expiresAt);
-      users = (await app.parley.searchUsers({ near: `${here.latitude},${here.longitude}`, radius: RADIUS, limit: 100 })).items;
-    }), "main");
-    const stop = button(t("nearby.stop"), working(async () => {
-      await app.parley.shareLocation(null);
-      keep(KEY);
-      users = undefined;
-    }));
+    const look = button(
+      "",
+      working(async () => {
+        const here = await place();
+        // Whoever has closed the sheet meanwhile shares nothing.
+        if (!results.isConnected) return;
+        keep(KEY, (await app.parley.shareLocation({ ...here, ttl: SHARED_FOR })).expiresAt);
+        users = (
+          await app.parley.searchUsers({ near: `${here.latitude},${here.longitude}`, radius: RADIUS, limit: 100 })
+        ).items;
+      }),
+      "main",
+    );
+    const stop = button(
+      t("nearby.stop"),
+      working(async () => {
+        await app.parley.shareLocation(null);
+        keep(KEY);
+        users = undefined;
+      }),
+    );
     const end = app.people.onChange(() => (results.isConnected ? whenReleased(results, drawUsers) : end()));
     draw();
     return [state, error, results, h("div", { class: "sheet-foot" }, stop, look)];

@@ -25,14 +25,15 @@ async function addresses(app, message) {
 
 /** Shows a message of somebody else as a notification, unless its dialog is on the screen or muted. */
 export async function notifyOf(app, { message, isOwn, isReplay }) {
-  if (isOwn || isReplay || !preferences.get("notifications") || globalThis.Notification?.permission !== "granted") return;
+  if (isOwn || isReplay || !preferences.get("notifications") || globalThis.Notification?.permission !== "granted")
+    return;
   if (!app.parley.isLeader || message.content.type === "system") return;
   if (document.hasFocus() && app.screen?.dialogId === message.dialogId) return;
   // The first message of a dialog can be here before the dialog is.
   const dialog = await app.parley.dialog(message.dialogId).catch(() => undefined);
   const notify = notifyIn(dialog);
   if (notify === "never" || isFuture(dialog?.me?.mutedUntil)) return;
-  if (notify === "mentions" && !await addresses(app, message)) return;
+  if (notify === "mentions" && !(await addresses(app, message))) return;
   if (app.people.blocked.has(message.senderId)) return;
   const name = app.people.nameOf(message.senderId, message.senderNick);
   const title = dialog && dialog.type !== "private" ? `${name} · ${app.people.titleOf(dialog)}` : name;
@@ -41,7 +42,9 @@ export async function notifyOf(app, { message, isOwn, isReplay }) {
 
 /** Notifications are shown and closed one after the other, so that none is closed before it is there. */
 let working = Promise.resolve();
-const inTurn = (work) => { working = working.then(work).catch(() => {}); };
+const inTurn = (work) => {
+  working = working.then(work).catch(() => {});
+};
 /** The notifications that no worker has shown, by their tags. */
 const own = new Map();
 
@@ -53,11 +56,19 @@ const registration = async () => {
 
 /** Shows a notification, if the user allows them, that leads to a dialog. One with the same tag replaces it. */
 export function showNotification(app, title, body, dialogId, tag = dialogId) {
-  if (!preferences.get("notifications") || globalThis.Notification?.permission !== "granted" || (document.hasFocus() && app.screen?.dialogId === dialogId)) return;
+  if (
+    !preferences.get("notifications") ||
+    globalThis.Notification?.permission !== "granted" ||
+    (document.hasFocus() && app.screen?.dialogId === dialogId)
+  )
+    return;
   const options = { body, tag, data: { dialogId } };
   inTurn(async () => {
     const worker = await registration();
-    if (worker) { await worker.showNotification(title, options); return; }
+    if (worker) {
+      await worker.showNotification(title, options);
+      return;
+    }
     const notification = new Notification(title, options);
     own.set(tag, notification);
     notification.onclick = () => {
@@ -65,7 +76,9 @@ export function showNotification(app, title, body, dialogId, tag = dialogId) {
       app.openDialog(dialogId);
       notification.close();
     };
-    notification.onclose = () => { if (own.get(tag) === notification) own.delete(tag); };
+    notification.onclose = () => {
+      if (own.get(tag) === notification) own.delete(tag);
+    };
   });
 }
 
@@ -73,7 +86,7 @@ export function showNotification(app, title, body, dialogId, tag = dialogId) {
 export function closeNotifications(tag) {
   inTurn(async () => {
     own.get(tag)?.close();
-    for (const each of await (await registration())?.getNotifications({ tag }) ?? []) each.close();
+    for (const each of (await (await registration())?.getNotifications({ tag })) ?? []) each.close();
   });
 }
 
@@ -86,7 +99,21 @@ export async function allowNotifications(app) {
 }
 
 /** The texts of pushes, whose keys are the server's (docs/app-protocol.md, "Content"). */
-const PUSHES = ["message", "messages", "from_in", "image", "video", "audio", "file", "location", "contact", "sticker", "encrypted", "call", "missed_call"];
+const PUSHES = [
+  "message",
+  "messages",
+  "from_in",
+  "image",
+  "video",
+  "audio",
+  "file",
+  "location",
+  "contact",
+  "sticker",
+  "encrypted",
+  "call",
+  "missed_call",
+];
 
 /**
  * Registers this browser for pushes, where the server sends them: then one is told of messages while no tab is open. It is repeated at
@@ -97,14 +124,21 @@ export async function registerPush(app) {
   if (app.isGuest || !preferences.get("notifications") || globalThis.Notification?.permission !== "granted") return;
   try {
     const { webPushKey } = await app.parley.info();
-    const { pushManager } = await navigator.serviceWorker?.ready ?? {};
+    const { pushManager } = (await navigator.serviceWorker?.ready) ?? {};
     if (!webPushKey || !pushManager) return;
-    const texts = Object.fromEntries(PUSHES.map((key) => [`parley_${key}`, t(`push.${key}`, { first: "{0}", second: "{1}" })]));
+    const texts = Object.fromEntries(
+      PUSHES.map((key) => [`parley_${key}`, t(`push.${key}`, { first: "{0}", second: "{1}" })]),
+    );
     await (await caches.open("texts")).put("/texts", new Response(JSON.stringify(texts)));
-    const subscription = await pushManager.getSubscription()
-      ?? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: webPushKey });
+    const subscription =
+      (await pushManager.getSubscription()) ??
+      (await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: webPushKey }));
     const { endpoint, keys } = subscription.toJSON();
-    await app.parley.putDevice(app.parley.deviceId, { platform: "web", locale: document.documentElement.lang, push: { provider: "webpush", subscription: { endpoint, keys } } });
+    await app.parley.putDevice(app.parley.deviceId, {
+      platform: "web",
+      locale: document.documentElement.lang,
+      push: { provider: "webpush", subscription: { endpoint, keys } },
+    });
   } catch {
     // Without pushes there are notifications as long as a tab is open.
   }
@@ -112,7 +146,9 @@ export async function registerPush(app) {
 
 /** Opens the dialog of a notification that was clicked: the worker has shown it, and brings this page to the front. */
 export function followNotifications(app) {
-  navigator.serviceWorker?.addEventListener("message", ({ data }) => { if (data.dialogId) app.openDialog(data.dialogId); });
+  navigator.serviceWorker?.addEventListener("message", ({ data }) => {
+    if (data.dialogId) app.openDialog(data.dialogId);
+  });
 }
 
 /** Registers `/sw.js`. Where the browser asks for trusted types, this is the only address that is one. */

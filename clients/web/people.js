@@ -38,9 +38,12 @@ export class People {
     });
     parley.on("contacts.changed", () => this.load().catch(() => {}));
     parley.on("resync", () => this.load().catch(() => {}));
-    parley.on("connection", ({ state }) => { if (state === "online" && !this.isLoaded) this.load().catch(() => {}); });
+    parley.on("connection", ({ state }) => {
+      if (state === "online" && !this.isLoaded) this.load().catch(() => {});
+    });
     parley.on("block.updated", ({ blocks, blocked }) => {
-      for (const { userId, jid } of blocks) blocked ? this.blocked.add(userId ?? jid) : this.blocked.delete(userId ?? jid);
+      for (const { userId, jid } of blocks)
+        blocked ? this.blocked.add(userId ?? jid) : this.blocked.delete(userId ?? jid);
       this.changed();
     });
     parley.on("user.updated", () => this.changed());
@@ -79,11 +82,17 @@ export class People {
   /** Returns what is known of a user, and asks for the rest unless it is `given`, as in a dialog. */
   user(id, given = undefined) {
     if (!id || isHidden(id)) return undefined;
-    const known = id === this.parley.userId ? this.parley.user : this.parley.knownUser(id) ?? given;
+    const known = id === this.parley.userId ? this.parley.user : (this.parley.knownUser(id) ?? given);
     if (!known && !this.asked.has(id)) {
       this.asked.add(id);
       // Whom the server does not know is not asked for again; whom the cache has dropped is.
-      this.parley.getUser(id).then((user) => { if (user) this.asked.delete(id); this.changed(); }, () => this.asked.delete(id));
+      this.parley.getUser(id).then(
+        (user) => {
+          if (user) this.asked.delete(id);
+          this.changed();
+        },
+        () => this.asked.delete(id),
+      );
     }
     return known;
   }
@@ -91,8 +100,13 @@ export class People {
   /** Returns the name of a user: the caller's own for them, theirs, the nick, or the id. */
   plainNameOf(id, nick, given = undefined) {
     const user = this.user(id, given);
-    return cleanName(this.contacts.get(id)?.name) || cleanName(user?.name) || cleanName(nick)
-      || (id && !isHidden(id) ? cleanAddress(id) : "") || t("somebody");
+    return (
+      cleanName(this.contacts.get(id)?.name) ||
+      cleanName(user?.name) ||
+      cleanName(nick) ||
+      (id && !isHidden(id) ? cleanAddress(id) : "") ||
+      t("somebody")
+    );
   }
 
   /**
@@ -103,8 +117,12 @@ export class People {
   markedNameOf(id, nick, given = undefined) {
     const title = this.plainNameOf(id, nick, given);
     if (!id) return { title };
-    const address = isHidden(id) ? t("address.hidden", { id: cut(cleanAddress(id.slice(HIDDEN.length)), HIDDEN_SHOWN) }) : cleanAddress(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
-    return this.isAlike(id, title, isHidden(id) ? "" : address) ? { title: cut(title, BESIDE_MAX), address } : { title };
+    const address = isHidden(id)
+      ? t("address.hidden", { id: cut(cleanAddress(id.slice(HIDDEN.length)), HIDDEN_SHOWN) })
+      : cleanAddress(this.user(id, given)?.jid ?? this.contacts.get(id)?.jid ?? id);
+    return this.isAlike(id, title, isHidden(id) ? "" : address)
+      ? { title: cut(title, BESIDE_MAX), address }
+      : { title };
   }
 
   /** Returns the same in one text. */
@@ -136,7 +154,7 @@ export class People {
     }
     // Groups of one name are usual.
     const isGroup = id.startsWith("group:");
-    const found = new Map((known.get(title) ?? looks(title)).flatMap((each) => [...this.alike.get(each) ?? []]));
+    const found = new Map((known.get(title) ?? looks(title)).flatMap((each) => [...(this.alike.get(each) ?? [])]));
     const others = [...found].filter(([other]) => other !== id && !(isGroup && other.startsWith("group:")));
     if (!isHidden(id)) return others.some(([other]) => !isHidden(other));
     const same = others.filter(([, texts]) => texts.has(title.toLowerCase()));
@@ -193,14 +211,32 @@ export class People {
     const title = isGroup ? cleanName(dialog?.name) || "#" : this.plainNameOf(userId, nick, dialog?.user);
     const key = userId ?? dialog?.id ?? "";
     const hash = isGroup ? dialog?.avatarHash : this.user(userId, dialog?.user)?.avatarHash;
-    const letters = [...title.replace(/[^\p{L}\p{N}\p{Extended_Pictographic} ]/gu, "")].join("").split(" ").filter(Boolean);
-    const initials = letters.slice(0, 2).map((word) => [...word][0]).join("").toLocaleUpperCase() || "?";
+    const letters = [...title.replace(/[^\p{L}\p{N}\p{Extended_Pictographic} ]/gu, "")]
+      .join("")
+      .split(" ")
+      .filter(Boolean);
+    const initials =
+      letters
+        .slice(0, 2)
+        .map((word) => [...word][0])
+        .join("")
+        .toLocaleUpperCase() || "?";
     let hue = 0;
     for (const character of key) hue = (hue * 31 + character.codePointAt(0)) % 360;
-    const element = h("span", { class: `avatar${isGroup ? " square" : ""}`, "aria-hidden": "true", style: { "--hue": hue, ...(size && { "--size": `${size}px` }) } }, initials);
+    const element = h(
+      "span",
+      {
+        class: `avatar${isGroup ? " square" : ""}`,
+        "aria-hidden": "true",
+        style: { "--hue": hue, ...(size && { "--size": `${size}px` }) },
+      },
+      initials,
+    );
     if (hash) {
       const load = () => (isGroup ? this.parley.dialogAvatar(dialog.id) : this.parley.userAvatar(userId));
-      this.picture(`${key} ${hash}`, load, (address) => { element.replaceChildren(h("img", { src: address, alt: "" }), ...element.querySelectorAll(".presence")); });
+      this.picture(`${key} ${hash}`, load, (address) => {
+        element.replaceChildren(h("img", { src: address, alt: "" }), ...element.querySelectorAll(".presence"));
+      });
     }
     const here = presence && userId && userId !== this.parley.userId && this.presence(userId);
     if (here) element.append(h("span", { class: "presence", data: { availability: here.availability } }));
@@ -211,12 +247,18 @@ export class People {
   picture(key, load, show) {
     const known = this.pictures.get(key);
     if (typeof known === "string") return show(known);
-    const loading = known ?? load().then((blob) => {
-      if (!blob || !/^image\/(png|jpeg|gif|webp)$/.test(blob.type)) return undefined;
-      const address = URL.createObjectURL(blob);
-      this.pictures.set(key, address);
-      return address;
-    }).catch(() => { this.pictures.delete(key); });
+    const loading =
+      known ??
+      load()
+        .then((blob) => {
+          if (!blob || !/^image\/(png|jpeg|gif|webp)$/.test(blob.type)) return undefined;
+          const address = URL.createObjectURL(blob);
+          this.pictures.set(key, address);
+          return address;
+        })
+        .catch(() => {
+          this.pictures.delete(key);
+        });
     if (!known) this.pictures.set(key, loading);
     loading.then((address) => address && show(address));
     return undefined;

@@ -1,7 +1,14 @@
 // What a user chooses for this browser alone.
 
 const KEY = "parley.preferences";
-const defaults = { theme: "system", language: "", availability: "online", notifications: false, sendsOnEnter: true, rings: true };
+const defaults = {
+  theme: "system",
+  language: "",
+  availability: "online",
+  notifications: false,
+  sendsOnEnter: true,
+  rings: true,
+};
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 export const preferences = {
@@ -31,11 +38,19 @@ export const preferences = {
 
 /** Keeps a text of the login in this browser, or without one lets go of it. Without storage it lasts no longer than its use. */
 export function keep(key, text) {
-  try { text ? localStorage.setItem(key, text) : localStorage.removeItem(key); } catch { /* There is no storage. */ }
+  try {
+    text ? localStorage.setItem(key, text) : localStorage.removeItem(key);
+  } catch {
+    /* There is no storage. */
+  }
 }
 
 export function kept(key) {
-  try { return localStorage.getItem(key) ?? undefined; } catch { return undefined; }
+  try {
+    return localStorage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 dark.addEventListener("change", () => preferences.applyTheme());

@@ -5,12 +5,18 @@
 const KEY = "parley.authorization";
 /** The redirect URI of this client: the page itself, at whatever address it is. */
 const here = () => `${location.origin}/`;
-const text = (bytes) => btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const text = (bytes) =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
 const random = () => text(crypto.getRandomValues(new Uint8Array(32)));
 
 /** Returns the providers that can send a user back to this address. Proof keys need a page that came securely. */
 export function providersFor(info) {
-  return globalThis.crypto?.subtle ? (info.authorizationEndpoints ?? []).filter((each) => each.redirectUris.includes(here())) : [];
+  return globalThis.crypto?.subtle
+    ? (info.authorizationEndpoints ?? []).filter((each) => each.redirectUris.includes(here()))
+    : [];
 }
 
 /** A provider's name as a person would write it. */
@@ -22,7 +28,15 @@ export async function leaveFor({ provider, url, clientId, scope }, userId) {
   const proof = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(codeVerifier));
   sessionStorage.setItem(KEY, JSON.stringify({ provider, state, codeVerifier, userId }));
   const address = new URL(url);
-  const query = { response_type: "code", client_id: clientId, redirect_uri: here(), ...(scope && { scope }), state, code_challenge: text(new Uint8Array(proof)), code_challenge_method: "S256" };
+  const query = {
+    response_type: "code",
+    client_id: clientId,
+    redirect_uri: here(),
+    ...(scope && { scope }),
+    state,
+    code_challenge: text(new Uint8Array(proof)),
+    code_challenge_method: "S256",
+  };
   for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value);
   location.assign(address);
 }

@@ -49,7 +49,11 @@ export class Stars {
         this.oldest = page.items.at(-1)?.sentAt ?? this.oldest;
         this.isComplete = !page.nextCursor;
       }
-    })().catch(() => {}).finally(() => { this.loading = undefined; });
+    })()
+      .catch(() => {})
+      .finally(() => {
+        this.loading = undefined;
+      });
     return this.loading;
   }
 
@@ -68,28 +72,47 @@ export async function starsScreen(app, back) {
   let cursor;
   const draw = () => {
     const shown = messages.filter((message) => app.stars.has(message.id));
-    fill(body, shown.length > 0 && app.list.messageRows(shown), cursor && item("arrowDown", t("more"), load),
-      !shown.length && !cursor && h("p", { class: "empty" }, t("stars.none")));
+    fill(
+      body,
+      shown.length > 0 && app.list.messageRows(shown),
+      cursor && item("arrowDown", t("more"), load),
+      !shown.length && !cursor && h("p", { class: "empty" }, t("stars.none")),
+    );
   };
   const add = (found) => {
     messages.push(...found.filter(({ id }) => !messages.some((each) => each.id === id)));
     messages.sort((a, b) => (a.sentAt > b.sentAt ? -1 : Number(a.sentAt < b.sentAt)));
   };
-  const load = () => attempt(async () => {
-    const page = await app.stars.page(cursor);
-    add(page.items);
-    cursor = page.nextCursor;
-    draw();
-  });
-  if (!await load()) return undefined;
+  const load = () =>
+    attempt(async () => {
+      const page = await app.stars.page(cursor);
+      add(page.items);
+      cursor = page.nextCursor;
+      draw();
+    });
+  if (!(await load())) return undefined;
   const end = app.stars.onChange(() => (body.isConnected ? whenReleased(body, draw) : end()));
   const endNew = app.parley.on("message.starred", async ({ dialogId, messageId, starred }) => {
-    if (!body.isConnected) { endNew(); return; }
-    const message = starred && await app.parley.message(dialogId, messageId).catch(() => undefined);
-    if (message) { add([message]); draw(); }
+    if (!body.isConnected) {
+      endNew();
+      return;
+    }
+    const message = starred && (await app.parley.message(dialogId, messageId).catch(() => undefined));
+    if (message) {
+      add([message]);
+      draw();
+    }
   });
-  const screen = h("div", { style: { display: "contents" } }, h("header", { class: "side-head" },
-    tool("back", t("back"), back, { turns: true }), h("h1", { class: "grow" }, t("stars"))));
+  const screen = h(
+    "div",
+    { style: { display: "contents" } },
+    h(
+      "header",
+      { class: "side-head" },
+      tool("back", t("back"), back, { turns: true }),
+      h("h1", { class: "grow" }, t("stars")),
+    ),
+  );
   append(screen, [body]);
   return screen;
 }

@@ -18,15 +18,19 @@ async function keep() {
   const cache = await caches.open(CACHE);
   const answer = await fetch("/");
   if (!answer.ok) return;
-  const files = [...(await answer.clone().text()).matchAll(/(?:href|src)="(\/client\/[^"]+)"/g)].map((match) => match[1]);
+  const files = [...(await answer.clone().text()).matchAll(/(?:href|src)="(\/client\/[^"]+)"/g)].map(
+    (match) => match[1],
+  );
   await Promise.all([cache.put("/", answer), cache.addAll(files)]);
 }
 
 worker.addEventListener("activate", (event) => {
-  event.waitUntil((async () => {
-    for (const name of await caches.keys()) if (![CACHE, SHARED, "texts"].includes(name)) await caches.delete(name);
-    await worker.clients.claim();
-  })());
+  event.waitUntil(
+    (async () => {
+      for (const name of await caches.keys()) if (![CACHE, SHARED, "texts"].includes(name)) await caches.delete(name);
+      await worker.clients.claim();
+    })(),
+  );
 });
 
 worker.addEventListener("fetch", (event) => {
@@ -61,7 +65,12 @@ async function takeShare(request) {
     const cache = await caches.open(SHARED);
     const names = [];
     for (const file of files.slice(0, FILES)) {
-      await cache.put(`/shared/${names.length}`, new Response(file)).then(() => names.push(file.name), () => { /* There is no room for it. */ });
+      await cache.put(`/shared/${names.length}`, new Response(file)).then(
+        () => names.push(file.name),
+        () => {
+          /* There is no room for it. */
+        },
+      );
     }
     const [title, text, url] = ["title", "text", "url"].map((name) => form.get(name) ?? "");
     const shared = { title, text, url, names, lost: files.length - names.length, time: Date.now() };
@@ -90,25 +99,33 @@ worker.addEventListener("push", (event) => event.waitUntil(show(event.data?.json
  * The worker does not know the names of the user's contacts, so it marks no imitators; the page does when it is opened.
  */
 async function show({ title, body, dialogId, callId, type }) {
-  const texts = await (await (await caches.open("texts")).match("/texts"))?.json() ?? {};
-  const write = (part) => part?.text ?? texts[part?.key]?.replace(/\{(\d)\}/g, (_, index) => part.args?.[index] ?? "") ?? part?.args?.[0] ?? "";
+  const texts = (await (await (await caches.open("texts")).match("/texts"))?.json()) ?? {};
+  const write = (part) =>
+    part?.text ??
+    texts[part?.key]?.replace(/\{(\d)\}/g, (_, index) => part.args?.[index] ?? "") ??
+    part?.args?.[0] ??
+    "";
   if (type === "call.end") {
     for (const each of await worker.registration.getNotifications({ tag: callId })) each.close();
   }
   await worker.registration.showNotification(write(title) || "Parley", {
-    body: write(body), tag: (type === "call" && callId) || (dialogId ?? callId ?? type), data: { dialogId },
+    body: write(body),
+    tag: (type === "call" && callId) || (dialogId ?? callId ?? type),
+    data: { dialogId },
   });
 }
 
 worker.addEventListener("notificationclick", (event) => {
   event.notification.close();
   const { dialogId } = event.notification.data ?? {};
-  event.waitUntil((async () => {
-    const pages = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
-    const page = pages.find(({ url }) => new URL(url).pathname === "/");
-    if (!page) return worker.clients.openWindow(dialogId ? `/#/dialog/${encodeURIComponent(dialogId)}` : "/");
-    // The page goes there without being loaded anew.
-    page.postMessage({ dialogId });
-    return page.focus();
-  })());
+  event.waitUntil(
+    (async () => {
+      const pages = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
+      const page = pages.find(({ url }) => new URL(url).pathname === "/");
+      if (!page) return worker.clients.openWindow(dialogId ? `/#/dialog/${encodeURIComponent(dialogId)}` : "/");
+      // The page goes there without being loaded anew.
+      page.postMessage({ dialogId });
+      return page.focus();
+    })(),
+  );
 });

@@ -48,16 +48,30 @@ function agreement(parley, version) {
     const error = h("p", { class: "error", role: "alert", hidden: true });
     const submit = button("", undefined, "main");
     const draw = () => {
-      fill(text, h("p", { dir: "auto" }, t("terms.text", { host: info?.domain ?? location.hostname, version: cleanName(version) })),
-        /^https?:/.test(info?.termsUrl) && h("p", {}, link(info.termsUrl, t("terms.read"))));
+      fill(
+        text,
+        h(
+          "p",
+          { dir: "auto" },
+          t("terms.text", { host: info?.domain ?? location.hostname, version: cleanName(version) }),
+        ),
+        /^https?:/.test(info?.termsUrl) && h("p", {}, link(info.termsUrl, t("terms.read"))),
+      );
       submit.textContent = t(info ? "terms.agree" : "again");
     };
     /** Without what there is to read nobody agrees. */
-    const load = async () => { info = await parley.info(); draw(); };
+    const load = async () => {
+      info = await parley.info();
+      draw();
+    };
     const agree = async () => {
       const me = parley.user?.guest ? keep(AGREED, version) : await parley.acceptTerms(version);
       // It may have changed meanwhile.
-      if (me?.termsRequired) { version = me.termsRequired; draw(); return; }
+      if (me?.termsRequired) {
+        version = me.termsRequired;
+        draw();
+        return;
+      }
       keep(REQUIRED);
       isDone = true;
       dialog.close();
@@ -75,10 +89,31 @@ function agreement(parley, version) {
         submit.disabled = false;
       }
     };
-    const dialog = h("dialog", { class: "sheet", "aria-labelledby": "terms", closedby: "none", autofocus: true },
+    const dialog = h(
+      "dialog",
+      { class: "sheet", "aria-labelledby": "terms", closedby: "none", autofocus: true },
       h("div", { class: "sheet-head" }, h("h2", { id: "terms" }, t("terms"))),
-      h("form", { class: "sheet-body", on: { submit: (event) => { event.preventDefault(); work(info ? agree : load); } } },
-        text, error, h("div", { class: "sheet-foot" }, button(t("signout"), () => attempt(() => parley.signOut())), submit)));
+      h(
+        "form",
+        {
+          class: "sheet-body",
+          on: {
+            submit: (event) => {
+              event.preventDefault();
+              work(info ? agree : load);
+            },
+          },
+        },
+        text,
+        error,
+        h(
+          "div",
+          { class: "sheet-foot" },
+          button(t("signout"), () => attempt(() => parley.signOut())),
+          submit,
+        ),
+      ),
+    );
     // Browsers close a dialog at the second press of Escape, whatever the page says to it.
     dialog.addEventListener("close", () => (isDone ? dialog.remove() : dialog.showModal()));
     draw();

@@ -6,7 +6,8 @@ import { PROTOTYPES } from "./lookalikes.js";
 /** Line breaks and tabs, which are gaps between words. */
 const BREAKS = /[\t-\r\u0085\u2028\u2029]+/g;
 /** Marks of direction and characters without a shape, by which one name can be made to look like another. */
-const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const INVISIBLE =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /** Marks that stack on a letter of any script, and of which no word needs many: accents, marks of symbols, half marks. */
 const STACKING = "\u0300-\u036f\u0488\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f";
@@ -22,7 +23,14 @@ const bounded = (text) => text.replace(TOWERS, "$1").replace(/(\p{M}{10})\p{M}+/
 const NOTHING = "\\p{Default_Ignorable_Code_Point}\\u2800\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}";
 const SOMETHING = new RegExp(`[^\\s${NOTHING}]`, "u");
 
-const oneLine = (text) => bounded(String(text ?? "").replace(BREAKS, " ").replace(INVISIBLE, "")).replace(/\s+/g, " ").trim();
+const oneLine = (text) =>
+  bounded(
+    String(text ?? "")
+      .replace(BREAKS, " ")
+      .replace(INVISIBLE, ""),
+  )
+    .replace(/\s+/g, " ")
+    .trim();
 const visible = (name) => (SOMETHING.test(name) ? name : "");
 
 /** Cuts a text after some characters, none of them in two. */
@@ -44,8 +52,17 @@ export function cleanFileName(text) {
 export const cleanAddress = cleanFileName;
 
 /** Letters that look like Latin ones in some fonts, or are smaller. */
-const RESEMBLING = new Map([["ĸ", "k"], ["ᴛ", "t"], ["χ", "x"], ["ω", "w"]]);
-const latin = (text) => [...text].map((letter) => PROTOTYPES.get(letter) ?? letter).map((letter) => RESEMBLING.get(letter) ?? letter).join("");
+const RESEMBLING = new Map([
+  ["ĸ", "k"],
+  ["ᴛ", "t"],
+  ["χ", "x"],
+  ["ω", "w"],
+]);
+const latin = (text) =>
+  [...text]
+    .map((letter) => PROTOTYPES.get(letter) ?? letter)
+    .map((letter) => RESEMBLING.get(letter) ?? letter)
+    .join("");
 /** Letter by letter, so that neither the language of the page nor the place in a word (Σ) makes a difference. */
 const lower = (text) => [...text].map((letter) => letter.toLowerCase()).join("");
 
@@ -53,7 +70,13 @@ const lower = (text) => [...text].map((letter) => letter.toLowerCase()).join("")
 const ADDED = new RegExp(`[${STACKING}${NOTHING}]+`, "gu");
 const OPTIONAL = /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}])\p{M}+/gu;
 
-const shape = (text) => lower(latin(text)).replace(/[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}]+/gu, "").replaceAll("0", "o").replace(/[1i]/g, "l").replaceAll("rn", "m").replaceAll("vv", "w");
+const shape = (text) =>
+  lower(latin(text))
+    .replace(/[^\p{L}\p{M}\p{N}\p{Extended_Pictographic}]+/gu, "")
+    .replaceAll("0", "o")
+    .replace(/[1i]/g, "l")
+    .replaceAll("rn", "m")
+    .replaceAll("vv", "w");
 
 /**
  * Returns what a name looks like, as it is written and in lower case: names look alike if they have one of these texts in common. Letters
@@ -82,7 +105,9 @@ const LINK = /(^|[^a-z0-9])((?:https?:\/\/|xmpp:|mailto:)[^\s<>"\u2066-\u2069\u2
 /** What stands between two links that have no gap between them. */
 const BETWEEN = /[,|;，、。；][()[\]{}（「『【《〈]*(?=https?:\/\/)/i;
 /** Brackets, each closing one with its opening one. */
-const BRACKETS = new Map([..."()[]{}（）「」『』【】《》〈〉"].flatMap((mark, index, all) => (index % 2 ? [[mark, all[index - 1]]] : [])));
+const BRACKETS = new Map(
+  [..."()[]{}（）「」『』【】《》〈〉"].flatMap((mark, index, all) => (index % 2 ? [[mark, all[index - 1]]] : [])),
+);
 /** Marks that end a sentence, a quotation or something emphasised, and no link. */
 const CLOSING = new Set(".,;:!?'«»‹›“”„‘’‚…*`。，、！？：；");
 /** Marks that end a link if the same one stands before it. */
@@ -102,7 +127,11 @@ export function safeAddress(text) {
 export function link(text, shown = text, properties = {}) {
   const address = safeAddress(text);
   if (!address) return shown;
-  const made = h("a", { href: address, target: "_blank", rel: "noopener noreferrer", title: address, ...properties }, shown);
+  const made = h(
+    "a",
+    { href: address, target: "_blank", rel: "noopener noreferrer", title: address, ...properties },
+    shown,
+  );
   const host = hostBehind(text, address);
   return host ? [made, h("bdi", { class: "note" }, ` (${host})`)] : made;
 }
@@ -116,7 +145,11 @@ const IMITATING = /[^\p{Script=Latin}]|[ıɑɡ]/gu;
  */
 function hostBehind(text, address) {
   const { host, hostname, username } = new URL(address);
-  const imitates = hostname.includes("xn--") && (/^\w+:\/\/([^/?#]*)/.exec(text.normalize("NFKC"))?.[1] ?? "").split(".").some((label) => /[^\0-\x7f]/.test(label) && /^[\0-\x7f]*$/.test(label.replace(IMITATING, latin)));
+  const imitates =
+    hostname.includes("xn--") &&
+    (/^\w+:\/\/([^/?#]*)/.exec(text.normalize("NFKC"))?.[1] ?? "")
+      .split(".")
+      .some((label) => /[^\0-\x7f]/.test(label) && /^[\0-\x7f]*$/.test(label.replace(IMITATING, latin)));
   return hostname && (username || imitates) ? host : undefined;
 }
 
@@ -156,7 +189,9 @@ export function rich(text, mentions = [], mention = undefined) {
   const characters = [...String(text ?? "")];
   const nodes = [];
   let end = 0;
-  const placed = mentions.filter((each) => Number.isInteger(each.begin) && Number.isInteger(each.end)).sort((a, b) => a.begin - b.begin);
+  const placed = mentions
+    .filter((each) => Number.isInteger(each.begin) && Number.isInteger(each.end))
+    .sort((a, b) => a.begin - b.begin);
   for (const each of placed) {
     if (!mention || each.begin < end || each.end <= each.begin || each.end > characters.length) continue;
     nodes.push(...links(cleanText(characters.slice(end, each.begin).join(""))));
@@ -190,7 +225,12 @@ export function marked(text, query) {
   const origins = letters.flatMap((letter, index) => Array(folded(letter).length).fill(index));
   const all = letters.map(folded).join("");
   const wanted = folded(query).trim();
-  const hits = [[wanted], wanted.split(/\s+/)].map((parts) => parts.filter(Boolean).map((part) => ({ part, at: all.indexOf(part) })).filter(({ at }) => at >= 0));
+  const hits = [[wanted], wanted.split(/\s+/)].map((parts) =>
+    parts
+      .filter(Boolean)
+      .map((part) => ({ part, at: all.indexOf(part) }))
+      .filter(({ at }) => at >= 0),
+  );
   const [hit] = (hits[0].length ? hits[0] : hits[1]).sort((a, b) => a.at - b.at);
   if (!hit) return [text];
   const begin = origins[hit.at];

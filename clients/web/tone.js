@@ -1,7 +1,16 @@
 // The ringing tone, made of sine waves: nothing is loaded for it.
 
 /** For one who is called: two rising chords, and a pause. `[frequency in Hz, begin, length in seconds]`. */
-const INCOMING = { period: 3, level: 0.14, notes: [[659.3, 0, 0.45], [880, 0.16, 0.6], [659.3, 0.8, 0.45], [987.8, 0.96, 0.8]] };
+const INCOMING = {
+  period: 3,
+  level: 0.14,
+  notes: [
+    [659.3, 0, 0.45],
+    [880, 0.16, 0.6],
+    [659.3, 0.8, 0.45],
+    [987.8, 0.96, 0.8],
+  ],
+};
 /** For one who calls: the tone that telephones have in most of Europe. */
 const OUTGOING = { period: 5, level: 0.05, notes: [[425, 0, 1]] };
 
@@ -11,7 +20,10 @@ export function ring(isIncoming) {
   const { period, level, notes } = isIncoming ? INCOMING : OUTGOING;
   const context = new AudioContext();
   const play = () => {
-    if (context.state !== "running") { context.resume().catch(() => {}); return; }
+    if (context.state !== "running") {
+      context.resume().catch(() => {});
+      return;
+    }
     for (const [frequency, begin, length] of notes) {
       const at = context.currentTime + begin;
       const wave = new OscillatorNode(context, { frequency });
@@ -28,5 +40,8 @@ export function ring(isIncoming) {
   };
   play();
   const timer = setInterval(play, period * 1000);
-  return () => { clearInterval(timer); context.close().catch(() => {}); };
+  return () => {
+    clearInterval(timer);
+    context.close().catch(() => {});
+  };
 }

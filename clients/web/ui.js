@@ -8,12 +8,19 @@ import { ParleyError } from "../js/parley.js";
 /** A button that shows an icon alone; `label` is its name for everybody who does not see it. */
 export function tool(icon, label, action, properties = {}) {
   const { class: extra = "", turns = false, ...rest } = properties;
-  return h("button", { type: "button", class: `tool ${extra}`, "aria-label": label, title: label, on: { click: action }, ...rest },
-    svg(icons[icon], turns ? "icon turns" : "icon"));
+  return h(
+    "button",
+    { type: "button", class: `tool ${extra}`, "aria-label": label, title: label, on: { click: action }, ...rest },
+    svg(icons[icon], turns ? "icon turns" : "icon"),
+  );
 }
 
 export function button(label, action, kind = "", properties = {}) {
-  return h("button", { type: action ? "button" : "submit", class: `button ${kind}`, on: action ? { click: action } : {}, ...properties }, label);
+  return h(
+    "button",
+    { type: action ? "button" : "submit", class: `button ${kind}`, on: action ? { click: action } : {}, ...properties },
+    label,
+  );
 }
 
 /** A labelled field. `input` is the element. */
@@ -32,9 +39,13 @@ export function field(label, properties = {}, tag = "input") {
  * @param {{ danger?: boolean, tail?: any, note?: any }} options
  */
 export function item(icon, label, action, { danger = false, tail, note } = {}) {
-  const content = [icon && svg(icons[icon]), h("span", { class: "grow" }, label, note && h("span", { class: "note cut", style: { display: "block" } }, note)),
-    tail !== undefined && h("span", { class: "tail" }, tail)];
-  return action ? h("button", { type: "button", class: `item${danger ? " danger" : ""}`, on: { click: action } }, content)
+  const content = [
+    icon && svg(icons[icon]),
+    h("span", { class: "grow" }, label, note && h("span", { class: "note cut", style: { display: "block" } }, note)),
+    tail !== undefined && h("span", { class: "tail" }, tail),
+  ];
+  return action
+    ? h("button", { type: "button", class: `item${danger ? " danger" : ""}`, on: { click: action } }, content)
     : h("div", { class: "item" }, content);
 }
 
@@ -42,13 +53,21 @@ export function item(icon, label, action, { danger = false, tail, note } = {}) {
 export function toggle(icon, label, isOn, change) {
   const input = h("input", { type: "checkbox", class: "switch", role: "switch" });
   input.checked = isOn;
-  input.addEventListener("change", () => attempt(() => change(input.checked)).then((done) => { if (!done) input.checked = !input.checked; }));
+  input.addEventListener("change", () =>
+    attempt(() => change(input.checked)).then((done) => {
+      if (!done) input.checked = !input.checked;
+    }),
+  );
   return h("label", { class: "item" }, icon && svg(icons[icon]), h("span", { class: "grow" }, label), input);
 }
 
 /** A line with a choice among `options`: pairs of value and label. */
 export function select(icon, label, value, options, change) {
-  const element = h("select", { "aria-label": label }, options.map(([key, text]) => h("option", { value: key }, text)));
+  const element = h(
+    "select",
+    { "aria-label": label },
+    options.map(([key, text]) => h("option", { value: key }, text)),
+  );
   element.value = value;
   element.addEventListener("change", () => attempt(() => change(element.value)));
   return h("div", { class: "item" }, icon && svg(icons[icon]), h("span", { class: "grow" }, label), element);
@@ -85,7 +104,11 @@ export function copyPicture(address) {
   return copied(async () => navigator.clipboard.write([new ClipboardItem({ "image/png": png() })]));
 }
 
-const copied = (write) => write().then(() => toast(t("copied")), () => toast(t("copy.failed")));
+const copied = (write) =>
+  write().then(
+    () => toast(t("copied")),
+    () => toast(t("copy.failed")),
+  );
 
 // MARK: Menus
 
@@ -108,14 +131,31 @@ export function menu(place, entries) {
     if (refocus && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
   };
   const closeAtResize = () => close();
-  const outside = (event) => { if (!element.contains(event.target)) close(false); };
+  const outside = (event) => {
+    if (!element.contains(event.target)) close(false);
+  };
   for (const entry of entries.filter(Boolean)) {
     if (entry === "-") element.append(h("hr", { role: "separator" }));
     else if (entry instanceof Node) element.append(entry);
-    else element.append(h("button", {
-      type: "button", role: "menuitem", class: entry.danger ? "danger" : "",
-      on: { click: () => { close(); entry.action(); } },
-    }, entry.icon && svg(icons[entry.icon]), h("span", {}, entry.label)));
+    else
+      element.append(
+        h(
+          "button",
+          {
+            type: "button",
+            role: "menuitem",
+            class: entry.danger ? "danger" : "",
+            on: {
+              click: () => {
+                close();
+                entry.action();
+              },
+            },
+          },
+          entry.icon && svg(icons[entry.icon]),
+          h("span", {}, entry.label),
+        ),
+      );
   }
   element.addEventListener("keydown", (event) => {
     const buttons = [...element.querySelectorAll("button")];
@@ -130,10 +170,16 @@ export function menu(place, entries) {
     event.stopPropagation();
   });
   document.body.append(element);
-  const box = place instanceof Element ? place.getBoundingClientRect() : { left: place.x, right: place.x, top: place.y, bottom: place.y };
+  const box =
+    place instanceof Element
+      ? place.getBoundingClientRect()
+      : { left: place.x, right: place.x, top: place.y, bottom: place.y };
   const { offsetWidth: width, offsetHeight: height } = element;
   const isRTL = document.documentElement.dir === "rtl";
-  const wanted = place instanceof Element && (isRTL ? box.left < innerWidth / 2 : box.right > innerWidth / 2) !== isRTL ? box.right - width : box.left;
+  const wanted =
+    place instanceof Element && (isRTL ? box.left < innerWidth / 2 : box.right > innerWidth / 2) !== isRTL
+      ? box.right - width
+      : box.left;
   element.style.left = `${Math.max(8, Math.min(wanted, innerWidth - width - 8))}px`;
   element.style.top = `${Math.max(8, box.bottom + height + 8 > innerHeight ? box.top - height - 4 : box.bottom + 4)}px`;
   if (place instanceof Element) place.setAttribute("aria-expanded", "true");
@@ -159,8 +205,13 @@ export function sheet(title, build, { onClose } = {}) {
   const dialog = h("dialog", { class: "sheet", "aria-labelledby": id });
   const close = () => dialog.close();
   append(dialog, [h("div", { class: "sheet-head" }, h("h2", { id }, title), tool("close", t("close"), close)), body]);
-  dialog.addEventListener("close", () => { dialog.remove(); onClose?.(); });
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) close(); });
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    onClose?.();
+  });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) close();
+  });
   document.body.append(dialog);
   fill(body, build(close));
   dialog.showModal();
@@ -172,11 +223,26 @@ export function sheet(title, build, { onClose } = {}) {
 export function ask(title, text, yes, { danger = true } = {}) {
   return new Promise((resolve) => {
     let answer = false;
-    sheet(title, (close) => [
-      h("p", { class: "soft" }, text),
-      h("div", { class: "sheet-foot" }, button(t("cancel"), close),
-        button(yes, () => { answer = true; close(); }, danger ? "danger" : "main")),
-    ], { onClose: () => resolve(answer) });
+    sheet(
+      title,
+      (close) => [
+        h("p", { class: "soft" }, text),
+        h(
+          "div",
+          { class: "sheet-foot" },
+          button(t("cancel"), close),
+          button(
+            yes,
+            () => {
+              answer = true;
+              close();
+            },
+            danger ? "danger" : "main",
+          ),
+        ),
+      ],
+      { onClose: () => resolve(answer) },
+    );
   });
 }
 
@@ -184,11 +250,29 @@ export function ask(title, text, yes, { danger = true } = {}) {
 export function prompt(title, label, value = "", properties = {}) {
   return new Promise((resolve) => {
     let answer;
-    sheet(title, (close) => {
-      const { element, input } = field(label, { value, ...properties }, properties.rows ? "textarea" : "input");
-      return h("form", { class: "sheet-body", style: { padding: "0" }, on: { submit: (event) => { event.preventDefault(); answer = input.value; close(); } } },
-        element, h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("save"), undefined, "main")));
-    }, { onClose: () => resolve(answer) });
+    sheet(
+      title,
+      (close) => {
+        const { element, input } = field(label, { value, ...properties }, properties.rows ? "textarea" : "input");
+        return h(
+          "form",
+          {
+            class: "sheet-body",
+            style: { padding: "0" },
+            on: {
+              submit: (event) => {
+                event.preventDefault();
+                answer = input.value;
+                close();
+              },
+            },
+          },
+          element,
+          h("div", { class: "sheet-foot" }, button(t("cancel"), close), button(t("save"), undefined, "main")),
+        );
+      },
+      { onClose: () => resolve(answer) },
+    );
   });
 }
 
@@ -198,7 +282,9 @@ let toasts;
 
 /** Shows a text for five seconds. */
 export function toast(text) {
-  toasts ??= document.body.appendChild(h("div", { class: "toasts", role: "status", "aria-live": "polite", popover: "manual" }));
+  toasts ??= document.body.appendChild(
+    h("div", { class: "toasts", role: "status", "aria-live": "polite", popover: "manual" }),
+  );
   // It is put above a dialog that has been opened since.
   toasts.hidePopover?.();
   toasts.showPopover?.();
@@ -211,7 +297,9 @@ export function describe(error) {
   if (!(error instanceof ParleyError)) return t("error.unknown", { reason: String(error?.message ?? error) });
   const known = t.optional(`error.${error.code}`, { count: error.retryAfter });
   if (known) return known;
-  return error.retryAfter ? t("error.wait", { count: error.retryAfter }) : t("error.unknown", { reason: error.message });
+  return error.retryAfter
+    ? t("error.wait", { count: error.retryAfter })
+    : t("error.unknown", { reason: error.message });
 }
 
 /** Runs an action, and shows its error. Resolves with whether it succeeded. */

@@ -8,7 +8,9 @@ const LONGEST = 15 * 60_000;
 /** Begins to record. Throws if the browser or the user does not allow it. */
 export async function record(onLevel) {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
-  const type = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find((each) => MediaRecorder.isTypeSupported(each));
+  const type = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"].find((each) =>
+    MediaRecorder.isTypeSupported(each),
+  );
   const recorder = new MediaRecorder(stream, type ? { mimeType: type } : {});
   const pieces = [];
   const levels = [];
@@ -46,7 +48,10 @@ export async function record(onLevel) {
       const mediaType = (recorder.mimeType || "audio/webm").split(";")[0];
       const extension = mediaType.split("/")[1];
       const step = Math.max(1, Math.ceil(levels.length / LEVELS));
-      const waveform = levels.filter((_, index) => index % step === 0).slice(0, LEVELS).map(Math.round);
+      const waveform = levels
+        .filter((_, index) => index % step === 0)
+        .slice(0, LEVELS)
+        .map(Math.round);
       return {
         content: { type: "audio", ...(waveform.length && { waveform }) },
         files: [{ data: new Blob(pieces, { type: mediaType }), name: `recording.${extension}`, mediaType, durationMs }],

@@ -23,11 +23,18 @@ parley.on("message", async ({ message, isOwn }) => {
   await parley.send(message.dialogId, { text: answer, replyTo: message.id, clientId: `answer-${message.id}` });
 });
 
-if (!await parley.open()) {
+if (!(await parley.open())) {
   const { BOT_NAME: username = "bot", BOT_PASSWORD: password } = process.env;
-  if (!password) { console.error(`Set BOT_PASSWORD to the password of ${username}: the bot cannot sign in without it.`); process.exit(1); }
+  if (!password) {
+    console.error(`Set BOT_PASSWORD to the password of ${username}: the bot cannot sign in without it.`);
+    process.exit(1);
+  }
   await parley.signIn({ username, password });
 }
 await parley.connect();
 console.log(`${parley.userId} listens`);
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, async () => { await parley.close(); process.exit(0); });
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.on(signal, async () => {
+    await parley.close();
+    process.exit(0);
+  });

@@ -19,11 +19,17 @@ after(async () => {
 function start(path, printed, more = {}) {
   const { NODE_TEST_CONTEXT, ...environment } = process.env; // the program is not a test
   const child = spawn(process.execPath, [path], {
-    cwd: folder, env: { ...environment, BOT_URL: url, BOT_PASSWORD: password, ...more }, stdio: ["ignore", "pipe", "inherit"] });
+    cwd: folder,
+    env: { ...environment, BOT_URL: url, BOT_PASSWORD: password, ...more },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const ended = new Promise((resolve) => child.on("exit", resolve));
   const ready = new Promise((resolve, reject) => {
     let text = "";
-    child.stdout.on("data", (data) => { text += data; if (text.includes(printed)) resolve(); });
+    child.stdout.on("data", (data) => {
+      text += data;
+      if (text.includes(printed)) resolve();
+    });
     ended.then((code) => reject(new Error(`it ended with ${code} after ${text}`)));
   });
   ready.catch(() => {});
@@ -63,7 +69,10 @@ test("the bot answers each question once, also those from while it was killed", 
 test("the bot without a password says what to set", () => {
   const { NODE_TEST_CONTEXT, BOT_PASSWORD, ...environment } = process.env;
   const { status, stderr } = spawnSync(process.execPath, [join(process.env.PARLEY_APP, "bot.js")], {
-    cwd: folder, env: { ...environment, BOT_URL: url, BOT_FILE: "nobody.store" }, encoding: "utf8" });
+    cwd: folder,
+    env: { ...environment, BOT_URL: url, BOT_FILE: "nobody.store" },
+    encoding: "utf8",
+  });
   assert.equal(status, 1);
   assert.match(stderr, /^Set BOT_PASSWORD to the password of bot: /);
   assert.ok(!stderr.includes("    at "), stderr); // no stack
@@ -74,15 +83,35 @@ test("the code of README.md runs, in its order", async () => {
   assert.ok(pieces.length > 5);
   const code = pieces.join("\n").replace(/import .* from "parley-client";\n/g, "");
   const shown = [];
-  const run = new (Object.getPrototypeOf(async () => {}).constructor)(...Object.keys(sdk), "address", "password", "show", "file", code);
+  const run = new (Object.getPrototypeOf(async () => {}).constructor)(
+    ...Object.keys(sdk),
+    "address",
+    "password",
+    "show",
+    "file",
+    code,
+  );
   const { Parley, ...others } = sdk;
   const made = [];
-  class Counted extends Parley { constructor(options) { super(options); made.push(this); } }
+  class Counted extends Parley {
+    constructor(options) {
+      super(options);
+      made.push(this);
+    }
+  }
   const values = Object.keys(sdk).map((name) => (name === "Parley" ? Counted : others[name]));
   const other = await person("romeo");
-  other.on("message", ({ message, isOwn }) => { if (!isOwn && message.content.text === "Wherefore art thou?") other.markRead(message.dialogId, message.id); });
+  other.on("message", ({ message, isOwn }) => {
+    if (!isOwn && message.content.text === "Wherefore art thou?") other.markRead(message.dialogId, message.id);
+  });
   try {
-    await run(...values, url, password, (...what) => shown.push(what), { data: new Uint8Array(300_000), name: "rose.png", mediaType: "image/png" });
-  } finally { for (const each of made) await each.close(); }
+    await run(...values, url, password, (...what) => shown.push(what), {
+      data: new Uint8Array(300_000),
+      name: "rose.png",
+      mediaType: "image/png",
+    });
+  } finally {
+    for (const each of made) await each.close();
+  }
   assert.ok(shown.length > 3);
 });

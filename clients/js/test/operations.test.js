@@ -7,7 +7,9 @@ let romeo, juliet;
 const ids = (page) => page.items.map((each) => each.id);
 const code = async () => (await ask("letter")).code;
 
-before(async () => { [romeo, juliet] = [await person("romeo"), await person("juliet")]; });
+before(async () => {
+  [romeo, juliet] = [await person("romeo"), await person("juliet")];
+});
 after(async () => {
   const { errors } = romeo;
   await everybodyLeaves();
@@ -27,10 +29,11 @@ test("an id that would make another path of it is sent to nobody", async () => {
 
 test("the list of dialogs: in pages, filtered, public ones that are joined and left, one that is ended", async () => {
   const made = [];
-  for (const name of ["Feast", "Crypt", "Street"]) made.push(await romeo.createDialog({ type: "group", name, memberIds: ["juliet"] }));
+  for (const name of ["Feast", "Crypt", "Street"])
+    made.push(await romeo.createDialog({ type: "group", name, memberIds: ["juliet"] }));
   const later = client();
   await later.signIn({ username: "romeo", password });
-  assert.ok(await later.loadDialogs(2) && later.hasMoreDialogs && later.dialogs.length === 2);
+  assert.ok((await later.loadDialogs(2)) && later.hasMoreDialogs && later.dialogs.length === 2);
   while (await later.loadDialogs(50));
   assert.ok(!later.hasMoreDialogs && made.every(({ id }) => later.dialogs.some((each) => each.id === id)));
   const [feast, crypt, street] = made.map(({ id }) => id);
@@ -47,10 +50,14 @@ test("the list of dialogs: in pages, filtered, public ones that are joined and l
   assert.deepEqual(ids(await juliet.listDialogs({ scope: "public", query: "Verona" })), [id]);
   assert.equal((await juliet.putMember(id, "me", { nick: "Rosaline" })).nick, "Rosaline");
   await juliet.removeMember(id, "me");
-  assert.deepEqual((await romeo.listMembers(id)).items.map((each) => each.userId), ["romeo"]);
+  assert.deepEqual(
+    (await romeo.listMembers(id)).items.map((each) => each.userId),
+    ["romeo"],
+  );
 
   // One's own id of a dialog: the same one again, another for others, and an event, which does not have it, leaves it.
-  const externalId = `market-${Date.now()}`, own = await romeo.createDialog({ type: "group", externalId, memberIds: ["juliet"] });
+  const externalId = `market-${Date.now()}`,
+    own = await romeo.createDialog({ type: "group", externalId, memberIds: ["juliet"] });
   assert.equal((await romeo.createDialog({ type: "group", externalId })).id, own.id);
   const hers = await juliet.createDialog({ type: "group", externalId });
   assert.notEqual(hers.id, own.id);
@@ -76,7 +83,11 @@ test("the list of dialogs: in pages, filtered, public ones that are joined and l
 });
 
 test("messages: who has read one, reactions, a failed one that is sent again, a cleared history", async () => {
-  const { id } = await romeo.createDialog({ type: "group", name: "Vault", members: [{ userId: "juliet", role: "watcher" }] });
+  const { id } = await romeo.createDialog({
+    type: "group",
+    name: "Vault",
+    members: [{ userId: "juliet", role: "watcher" }],
+  });
   const failing = juliet.next("outbox", ({ entry }) => entry?.status === "failed");
   const { key } = await juliet.send(id, "Yea, noise?");
   assert.equal((await failing).entry.error.code, "no-voice");
@@ -88,7 +99,10 @@ test("messages: who has read one, reactions, a failed one that is sent again, a 
   await romeo.setReactions(id, said.id, ["🗡️"]);
   assert.deepEqual((await juliet.message(id, said.id)).reactions, { "🗡️": ["romeo"] });
   await romeo.markRead(id, said.id);
-  assert.deepEqual((await juliet.listReceipts(id, said.id)).items.map(({ userId, read }) => [userId, read]), [["romeo", true]]);
+  assert.deepEqual(
+    (await juliet.listReceipts(id, said.id)).items.map(({ userId, read }) => [userId, read]),
+    [["romeo", true]],
+  );
   await juliet.star(id, said.id);
   await juliet.star(id, said.id, false);
   assert.ok(!ids(await juliet.listStars()).includes(said.id));
@@ -102,13 +116,22 @@ test("messages: who has read one, reactions, a failed one that is sent again, a 
 
 test("later: a message is scheduled for another time with another text; a draft is taken back", async () => {
   const { id } = await romeo.openPrivate("juliet");
-  const waiting = await romeo.schedule(id, new Date(Date.now() + 86_400_000), { text: "Tomorrow", files: [{ data: png, name: "a.png", mediaType: "image/png" }] });
+  const waiting = await romeo.schedule(id, new Date(Date.now() + 86_400_000), {
+    text: "Tomorrow",
+    files: [{ data: png, name: "a.png", mediaType: "image/png" }],
+  });
   assert.equal(waiting.content.attachments.length, 1);
   const sendAt = new Date(Date.now() + 2 * 86_400_000);
-  const { sendAt: changed, content } = await romeo.updateScheduled(waiting.id, { sendAt, content: { type: "text", text: "And tomorrow" } });
+  const { sendAt: changed, content } = await romeo.updateScheduled(waiting.id, {
+    sendAt,
+    content: { type: "text", text: "And tomorrow" },
+  });
   assert.deepEqual([changed, content.text], [sendAt.toISOString(), "And tomorrow"]);
   await romeo.cancelScheduled(waiting.id);
-  assert.deepEqual((await romeo.listScheduled()).items.filter((each) => each.state === "pending"), []);
+  assert.deepEqual(
+    (await romeo.listScheduled()).items.filter((each) => each.state === "pending"),
+    [],
+  );
   const written = romeo.next("draft.updated", ({ draft }) => draft?.text === "And");
   romeo.setDraft(id, "And");
   await written;
@@ -169,15 +192,23 @@ test("files and calls: what is stored, the relays, the calls of the moment", asy
   assert.ok(relay.urls[0].startsWith("turn:relay.example.org") && relay.credential);
   const rings = juliet.next("call", ({ call }) => call.state.state === "ringing");
   const call = await romeo.call({ userId: "juliet" }, "audio");
-  assert.deepEqual((await romeo.listCalls()).map((each) => each.id), [call.id]);
-  const ended = new Promise((resolve) => call.on("state", ({ state, reason }) => { if (state === "ended") resolve(reason); }));
+  assert.deepEqual(
+    (await romeo.listCalls()).map((each) => each.id),
+    [call.id],
+  );
+  const ended = new Promise((resolve) =>
+    call.on("state", ({ state, reason }) => {
+      if (state === "ended") resolve(reason);
+    }),
+  );
   await (await rings).call.reject("busy");
   assert.equal(await ended, "busy");
   assert.deepEqual(await romeo.listCalls(), []);
 });
 
 test("an account, from an invitation to its end", async () => {
-  const rosa = client(), { token, url } = await romeo.createInvitation();
+  const rosa = client(),
+    { token, url } = await romeo.createInvitation();
   assert.ok(url.endsWith(token));
   assert.equal((await rosa.invitation(token)).inviterId, "romeo");
   await rosa.signUp({ username: "rosa", password, invitation: token });
@@ -208,14 +239,25 @@ test("an account, from an invitation to its end", async () => {
 
   // Ways to sign in.
   const { nonce } = await rosa.request("POST", "/nonces");
-  const identity = await rosa.addIdentity({ identityToken: (await ask("vouch", { nonce, prn: "rosa-of-the-app", name: "Rosa" })).token });
-  assert.deepEqual((await rosa.listIdentities()).items.filter((each) => each.type === "external"), [identity]);
+  const identity = await rosa.addIdentity({
+    identityToken: (await ask("vouch", { nonce, prn: "rosa-of-the-app", name: "Rosa" })).token,
+  });
+  assert.deepEqual(
+    (await rosa.listIdentities()).items.filter((each) => each.type === "external"),
+    [identity],
+  );
   const other = client();
   const vouched = async (nonce) => (await ask("vouch", { nonce, prn: "rosa-of-the-app", name: "Rosa" })).token;
   assert.equal((await other.signIn({ identity: vouched })).id, "rosa");
   await rosa.removeIdentity(identity.id);
-  assert.deepEqual((await rosa.listIdentities()).items.filter((each) => each.type === "external"), []);
-  assert.deepEqual((await rosa.listSessions()).items.map((each) => each.deviceId).sort(), [rosa.deviceId, other.deviceId].sort());
+  assert.deepEqual(
+    (await rosa.listIdentities()).items.filter((each) => each.type === "external"),
+    [],
+  );
+  assert.deepEqual(
+    (await rosa.listSessions()).items.map((each) => each.deviceId).sort(),
+    [rosa.deviceId, other.deviceId].sort(),
+  );
   await rosa.endSession(other.deviceId);
   await refuses(other.me(), "refresh-token-invalid");
   const made = await rosa.createAppPassword("profanity");
@@ -238,10 +280,22 @@ test("an account, from an invitation to its end", async () => {
   await rosa.setMyEmail(null);
   assert.equal((await rosa.me()).email, undefined);
 
-  const push = { provider: "webpush", subscription: { endpoint: "https://push.example.org/a", keys: { // those of RFC 8291 5
-    p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", auth: "BTBZMqHH6r4Tts7J_aSIgg" } } };
+  const push = {
+    provider: "webpush",
+    subscription: {
+      endpoint: "https://push.example.org/a",
+      keys: {
+        // those of RFC 8291 5
+        p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+        auth: "BTBZMqHH6r4Tts7J_aSIgg",
+      },
+    },
+  };
   await rosa.putDevice("browser", { push, platform: "web" });
-  assert.deepEqual((await rosa.listDevices()).items.map(({ id, platform }) => [id, platform]), [["browser", "web"]]);
+  assert.deepEqual(
+    (await rosa.listDevices()).items.map(({ id, platform }) => [id, platform]),
+    [["browser", "web"]],
+  );
   await rosa.removeDevice("browser");
   assert.deepEqual((await rosa.listDevices()).items, []);
 
@@ -252,6 +306,9 @@ test("an account, from an invitation to its end", async () => {
   assert.deepEqual(ids(await rosa.listExports()), [started.id]);
   await rosa.deleteAccount({ erase: true });
   assert.ok(!rosa.signedIn);
-  const error = await rosa.signIn({ username: "rosa", password }).then(() => assert.fail("the account is still there"), (each) => each);
+  const error = await rosa.signIn({ username: "rosa", password }).then(
+    () => assert.fail("the account is still there"),
+    (each) => each,
+  );
   assert.ok(["account-disabled", "wrong-credentials"].includes(error.code), error.stack);
 });

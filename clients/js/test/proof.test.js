@@ -9,7 +9,12 @@ const id = "0000018bcfee8fc00123456789abcdefd8a1e61a58218816c424017ef28c0524";
 after(everybodyLeaves);
 
 test("a proof begins with its challenge, and the bits of its hash end in the target", async () => {
-  const found = [["localhost" + id, "de", 55, 911], ["bücher.example" + id, "2743", 49, 5978], ["x".repeat(64), "1", 0, 0], ["", "8c", 0, 111]];
+  const found = [
+    ["localhost" + id, "de", 55, 911],
+    ["bücher.example" + id, "2743", 49, 5978],
+    ["x".repeat(64), "1", 0, 0],
+    ["", "8c", 0, 111],
+  ];
   for (const [challenge, target, hyphens, number] of found) {
     const proof = await prove({ challenge, target });
     assert.equal(proof, challenge + "-".repeat(hyphens) + String(number).padStart(10, "0"));
@@ -34,16 +39,29 @@ test("other work goes on while a proof is computed", async () => {
 test("the server asks for a proof, and a new account has one", async () => {
   const olivia = client();
   const account = { username: "olivia", password };
-  const asked = await refuses(olivia.request("POST", "/users", { body: account, token: false }), "registration-proof-required", { status: 403, field: "proof" });
+  const asked = await refuses(
+    olivia.request("POST", "/users", { body: account, token: false }),
+    "registration-proof-required",
+    { status: 403, field: "proof" },
+  );
   const proof = await prove(asked);
   assert.ok(proof.startsWith(asked.challenge));
   assert.equal((await olivia.request("POST", "/users", { body: { ...account, proof }, token: false })).id, "olivia");
-  await refuses(olivia.request("POST", "/users", { body: { ...account, username: "orsino", proof }, token: false }), "registration-proof-required");
-  const antonio = client(), { request } = antonio;
+  await refuses(
+    olivia.request("POST", "/users", { body: { ...account, username: "orsino", proof }, token: false }),
+    "registration-proof-required",
+  );
+  const antonio = client(),
+    { request } = antonio;
   let proofs = 0;
   antonio.request = (method, path, input) => {
     if (input?.body?.proof) proofs++;
-    return request.call(antonio, method, path, proofs === 1 ? { ...input, body: { ...input.body, proof: `${input.body.proof}0` } } : input);
+    return request.call(
+      antonio,
+      method,
+      path,
+      proofs === 1 ? { ...input, body: { ...input.body, proof: `${input.body.proof}0` } } : input,
+    );
   };
   assert.equal((await antonio.signUp({ username: "antonio", password })).id, "antonio");
   assert.equal(proofs, 2, "a proof that is refused is followed by another");

@@ -25,7 +25,8 @@ function bare(code) {
     if (ts.isJSDoc(node)) return;
     const parts = node.getChildren(source);
     if (parts.length) return parts.forEach(add);
-    const start = node.getStart(source), between = code.slice(node.pos, start);
+    const start = node.getStart(source),
+      between = code.slice(node.pos, start);
     text += (between.includes("\n") ? "\n" : between && " ") + code.slice(start, node.end);
   };
   add(source);
@@ -34,8 +35,11 @@ function bare(code) {
 
 test(`what a browser loads has at most ${SIZE_MAX} bytes, compressed and without comments`, (context) => {
   const files = [...loaded()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, code]) => code);
-  const compiled = (code) => ts.transpileModule(code, { compilerOptions: { target: "esnext", module: "esnext", removeComments: true } }).outputText;
-  for (const code of files) assert.equal(compiled(bare(code)), compiled(code), "nothing but comments and space is left out");
+  const compiled = (code) =>
+    ts.transpileModule(code, { compilerOptions: { target: "esnext", module: "esnext", removeComments: true } })
+      .outputText;
+  for (const code of files)
+    assert.equal(compiled(bare(code)), compiled(code), "nothing but comments and space is left out");
   const size = gzipSync(files.map(bare).join("\n"), { level: 9 }).length;
   context.diagnostic(`${size} bytes`);
   assert.ok(size <= SIZE_MAX, `${size}`);

@@ -14,7 +14,7 @@ const text = (message) => message.content.text;
 /** All messages of a dialog as the server has them, oldest first. */
 async function stored(who, dialogId) {
   const all = [];
-  for (let before; ;) {
+  for (let before; ; ) {
     const page = await who.listMessages(dialogId, { before, limit: 100 });
     all.unshift(...page.items.reverse());
     before = page.nextCursor;
@@ -23,12 +23,16 @@ async function stored(who, dialogId) {
 }
 /** Waits until a client has heard all these texts; gives them in the order in which they came. */
 function hears(who, texts) {
-  const heard = [], missing = new Set(texts);
+  const heard = [],
+    missing = new Set(texts);
   return new Promise((resolve) => {
     const off = who.on("message", ({ message }) => {
       heard.push(text(message));
       missing.delete(text(message));
-      if (!missing.size) { off(); resolve(heard.filter((each) => texts.includes(each))); }
+      if (!missing.size) {
+        off();
+        resolve(heard.filter((each) => texts.includes(each)));
+      }
     });
   });
 }
@@ -38,7 +42,8 @@ afterEach(everybodyLeaves);
 after(() => rmSync(folder, { recursive: true }));
 
 test("kill -9 of the server in the middle of sends: each message once, in order, on both sides", async () => {
-  const mercutio = await person("mercutio"), benvolio = await person("benvolio");
+  const mercutio = await person("mercutio"),
+    benvolio = await person("benvolio");
   const { id } = await mercutio.openPrivate("benvolio");
   const said = lines("plague", 60);
   const heard = hears(benvolio, said);
@@ -48,20 +53,30 @@ test("kill -9 of the server in the middle of sends: each message once, in order,
   await restarted;
   await mercutio.sent();
   assert.deepEqual(await heard, said);
-  assert.deepEqual((await stored(benvolio, id)).map(text).filter((each) => said.includes(each)), said);
+  assert.deepEqual(
+    (await stored(benvolio, id)).map(text).filter((each) => said.includes(each)),
+    said,
+  );
 });
 
 test("after an absence the unread numbers are right without a request, in however many dialogs", async () => {
   const asked = [];
-  const counting = (url, input) => { asked.push(`${input.method} ${url}`); return fetch(url, input); };
-  const mercutio = await person("mercutio"), benvolio = await person("benvolio", { fetch: counting });
+  const counting = (url, input) => {
+    asked.push(`${input.method} ${url}`);
+    return fetch(url, input);
+  };
+  const mercutio = await person("mercutio"),
+    benvolio = await person("benvolio", { fetch: counting });
   const groups = [];
-  for (let i = 0; i < 70; i++) groups.push(await mercutio.createDialog({ type: "group", name: `Brawl ${i}`, memberIds: ["benvolio"] }));
-  const isKnown = (number) => groups.every(({ id }) => benvolio.dialogs.find((each) => each.id === id)?.me?.unreadCount === number);
+  for (let i = 0; i < 70; i++)
+    groups.push(await mercutio.createDialog({ type: "group", name: `Brawl ${i}`, memberIds: ["benvolio"] }));
+  const isKnown = (number) =>
+    groups.every(({ id }) => benvolio.dialogs.find((each) => each.id === id)?.me?.unreadCount === number);
   if (!isKnown(0)) await benvolio.next("dialogs", () => isKnown(0));
   await benvolio.disconnect();
   const said = [];
-  for (const { id } of groups) said.push(await mercutio.sendNow(id, "A plague on both your houses"), await mercutio.sendNow(id, "A scratch"));
+  for (const { id } of groups)
+    said.push(await mercutio.sendNow(id, "A plague on both your houses"), await mercutio.sendNow(id, "A scratch"));
   await mercutio.deleteMessage(groups[0].id, said[0].id, "everyone");
   asked.length = 0;
   await benvolio.connect();
@@ -78,7 +93,10 @@ test("an error of the network has its cause: where nobody listens, that the conn
   const { port } = server.address();
   await new Promise((resolve) => server.close(resolve));
   const { message } = await refuses(client({ url: `http://127.0.0.1:${port}` }).info(), "network", { temporary: true });
-  assert.equal(message, `No answer to GET http://127.0.0.1:${port}/v1/info: fetch failed: connect ECONNREFUSED 127.0.0.1:${port}`);
+  assert.equal(
+    message,
+    `No answer to GET http://127.0.0.1:${port}/v1/info: fetch failed: connect ECONNREFUSED 127.0.0.1:${port}`,
+  );
 });
 
 test("lost answers to a refresh of the tokens: the login goes on", async () => {
@@ -99,13 +117,16 @@ test("lost answers to a refresh of the tokens: the login goes on", async () => {
     await thief.session.replace({ ...current, accessToken: "spent" });
     await refuses(thief.me(), "refresh-token-invalid");
     await refuses(paris.me(), "refresh-token-invalid");
-  } finally { proxy.close(); }
+  } finally {
+    proxy.close();
+  }
 });
 
 test("lost answers: a repeat is the same message, over the WebSocket and over HTTP", async () => {
   const proxy = await lossy();
   try {
-    const mercutio = await person("mercutio", { url: proxy.url }), benvolio = await person("benvolio");
+    const mercutio = await person("mercutio", { url: proxy.url }),
+      benvolio = await person("benvolio");
     const { id } = await mercutio.openPrivate("benvolio");
     const view = await mercutio.view(id);
     const said = lines(`lost ${"and found ".repeat(20)}`, 8);
@@ -120,20 +141,31 @@ test("lost answers: a repeat is the same message, over the WebSocket and over HT
     proxy.cut(2, "by request");
     const sent = await mercutio.sendNow(id, "by request");
     assert.equal(proxy.left, 0);
-    assert.deepEqual((await stored(benvolio, id)).map(text).filter((each) => each === "by request"), ["by request"]);
-    await refuses(mercutio.sendNow(id, { text: "another text", clientId: sent.clientId }), "client-id-reused", { status: 409 });
-  } finally { proxy.close(); }
+    assert.deepEqual(
+      (await stored(benvolio, id)).map(text).filter((each) => each === "by request"),
+      ["by request"],
+    );
+    await refuses(mercutio.sendNow(id, { text: "another text", clientId: sent.clientId }), "client-id-reused", {
+      status: 409,
+    });
+  } finally {
+    proxy.close();
+  }
 });
 
 test("a message is not shown as being sent before it is stored, and those behind it wait for it", async () => {
   let release;
-  const storage = new MemoryStorage(), isWritten = new Promise((resolve) => { release = resolve; });
+  const storage = new MemoryStorage(),
+    isWritten = new Promise((resolve) => {
+      release = resolve;
+    });
   const { write } = storage;
   storage.write = async (changes) => {
     if (changes.some(([table, , entry]) => table === "outbox" && entry?.body.content.text === "slow")) await isWritten;
     return write.call(storage, changes);
   };
-  const mercutio = await person("mercutio", { storage }), benvolio = await person("benvolio");
+  const mercutio = await person("mercutio", { storage }),
+    benvolio = await person("benvolio");
   const { id } = await mercutio.openPrivate("benvolio");
   const view = await mercutio.view(id);
   await view.fresh;
@@ -143,8 +175,14 @@ test("a message is not shown as being sent before it is stored, and those behind
   assert.equal((await mercutio.send(id, "quick")).status, "sending");
   // One request after the other: "quick" would be there if anything had sent it.
   await mercutio.connection.command("ping", {});
-  assert.deepEqual((await stored(mercutio, id)).map(text).filter((each) => each === "quick"), []);
-  assert.deepEqual((await storage.all("outbox")).map(([, entry]) => [text({ content: entry.body.content }), entry.state]), [["quick", "queued"]]);
+  assert.deepEqual(
+    (await stored(mercutio, id)).map(text).filter((each) => each === "quick"),
+    [],
+  );
+  assert.deepEqual(
+    (await storage.all("outbox")).map(([, entry]) => [text({ content: entry.body.content }), entry.state]),
+    [["quick", "queued"]],
+  );
   release();
   await slow;
   assert.deepEqual(await heard, ["slow", "quick"]);
@@ -170,7 +208,10 @@ test("without a network: messages wait, also in a file over a restart of the pro
     const again = client({ url: proxy.url, storage: new FileStorage(path) });
     assert.equal(await again.open(), true);
     assert.deepEqual(again.outbox.map(text), ["kept"]);
-    assert.deepEqual(again.dialogs.map((each) => text(each.lastMessage)), ["first"]);
+    assert.deepEqual(
+      again.dialogs.map((each) => text(each.lastMessage)),
+      ["first"],
+    );
     assert.equal((await again.openPrivate("benvolio")).id, id);
     const states = [];
     again.on("connection", ({ state }) => states.push(state));
@@ -189,14 +230,17 @@ test("without a network: messages wait, also in a file over a restart of the pro
     assert.equal(now[1].clientId, kept.key);
     assert.deepEqual(states.slice(0, 3).concat(states.at(-1)), ["connecting", "waiting", "connecting", "online"]);
     assert.deepEqual(offline.messages.map(text).slice(-3), ["first", "kept", "later"]);
-  } finally { proxy.close(); }
+  } finally {
+    proxy.close();
+  }
 });
 
 test("sendNow with a clientId that waits: the answer is that of the message that waits, and another dialog is refused", async () => {
   const proxy = await lossy();
   try {
     const tybalt = await person("tybalt", { url: proxy.url });
-    const { id } = await tybalt.openPrivate("benvolio"), other = await tybalt.openPrivate("mercutio");
+    const { id } = await tybalt.openPrivate("benvolio"),
+      other = await tybalt.openPrivate("mercutio");
     proxy.down();
     const kept = await tybalt.send(id, { text: "once", clientId: "waiting" });
     const answers = ["twice", "thrice"].map((words) => tybalt.sendNow(id, { text: words, clientId: "waiting" }));
@@ -205,20 +249,26 @@ test("sendNow with a clientId that waits: the answer is that of the message that
     proxy.up();
     const [one, two] = await Promise.all(answers);
     assert.deepEqual([one.id, one.clientId, text(one)], [two.id, kept.key, "once"]);
-    assert.deepEqual((await stored(tybalt, id)).map(text).filter((each) => ["once", "twice", "thrice"].includes(each)), ["once"]);
+    assert.deepEqual(
+      (await stored(tybalt, id)).map(text).filter((each) => ["once", "twice", "thrice"].includes(each)),
+      ["once"],
+    );
     // What was refused before is sent once more, and refused again.
     const failed = tybalt.next("outbox", ({ clientId, entry }) => clientId === "long" && entry?.status === "failed");
     await tybalt.send(id, { text: "x".repeat(10_001), clientId: "long" });
     await failed;
     await refuses(tybalt.sendNow(id, { text: "short", clientId: "long" }), "text-too-long");
     assert.deepEqual(tybalt.outbox, []);
-  } finally { proxy.close(); }
+  } finally {
+    proxy.close();
+  }
 });
 
 test("what happened meanwhile comes by cursor: messages, edits, deletions, reactions, counts", async () => {
   const proxy = await lossy();
   try {
-    const mercutio = await person("mercutio"), paris = await person("paris", { url: proxy.url });
+    const mercutio = await person("mercutio"),
+      paris = await person("paris", { url: proxy.url });
     const { id } = await mercutio.openPrivate("paris");
     const [one, two] = [await mercutio.sendNow(id, "one"), await mercutio.sendNow(id, "two")];
     const view = await paris.view(id);
@@ -230,12 +280,19 @@ test("what happened meanwhile comes by cursor: messages, edits, deletions, react
     const replayed = paris.next("message", ({ isReplay, message }) => isReplay && text(message) === "three");
     proxy.up();
     await replayed;
-    await sees(view, (messages) => messages.some((each) => text(each) === "edited")
-      && messages.find((each) => each.id === two.id).content.type === "deleted" && text(messages.at(-1)) === "three");
+    await sees(
+      view,
+      (messages) =>
+        messages.some((each) => text(each) === "edited") &&
+        messages.find((each) => each.id === two.id).content.type === "deleted" &&
+        text(messages.at(-1)) === "three",
+    );
     const { unreadCount } = (await paris.request("GET", `/dialogs/${id}`)).me;
     const counted = () => paris.dialogs.find((each) => each.id === id)?.me.unreadCount === unreadCount;
     if (!counted()) await paris.next("dialogs", counted);
-  } finally { proxy.close(); }
+  } finally {
+    proxy.close();
+  }
 });
 
 test("an unknown cursor: everything is fetched anew, and followed from there", async () => {
@@ -287,7 +344,10 @@ test("a token that is no longer valid is replaced, once for all; a revoked login
   assert.equal(other.state, "stopped");
   await refuses(other.me(), "signed-out");
   assert.deepEqual((await Promise.all(["dialogs", "tails"].map((table) => other.storage.all(table)))).flat(), []);
-  assert.deepEqual((await other.storage.all("state")).map(([key]) => key), ["deviceId", "former"]);
+  assert.deepEqual(
+    (await other.storage.all("state")).map(([key]) => key),
+    ["deviceId", "former"],
+  );
   assert.equal((await paris.me()).id, "paris");
 });
 
@@ -307,13 +367,14 @@ test("an event comes again until the promise of its listener has ended", async (
   const mercutio = await person("mercutio");
   const { id } = await mercutio.openPrivate("benvolio");
   const begin = async (work) => {
-    const heard = [], bot = client({ storage: new FileStorage(path) });
+    const heard = [],
+      bot = client({ storage: new FileStorage(path) });
     bot.on("message", ({ message, isOwn }) => {
       if (isOwn) return undefined;
       heard.push(text(message));
       return work(text(message));
     });
-    if (!await bot.open()) await bot.signIn({ username: "benvolio", password });
+    if (!(await bot.open())) await bot.signIn({ username: "benvolio", password });
     await bot.connect();
     return { bot, heard };
   };
@@ -331,26 +392,55 @@ test("an event comes again until the promise of its listener has ended", async (
   const third = await begin(async () => {});
   assert.deepEqual(third.heard, []);
   // A second answer while the first one waits is the first one.
-  const [one, other] = await Promise.all(["Here", "There"].map((words) => third.bot.send(id, { text: words, clientId: "working" })));
+  const [one, other] = await Promise.all(
+    ["Here", "There"].map((words) => third.bot.send(id, { text: words, clientId: "working" })),
+  );
   assert.deepEqual([other.key, other.content.text], [one.key, "Here"]);
   await third.bot.sent();
-  assert.deepEqual((await stored(mercutio, id)).filter(({ senderId, content }) => senderId === "benvolio" && /ere$/.test(content.text)).map(text), ["Here"]);
+  assert.deepEqual(
+    (await stored(mercutio, id))
+      .filter(({ senderId, content }) => senderId === "benvolio" && /ere$/.test(content.text))
+      .map(text),
+    ["Here"],
+  );
 });
 
 /** A program of its own. `until` waits for a text that it prints, or its end, and gives all that it has printed. */
 function program(source) {
   const { NODE_TEST_CONTEXT, ...env } = process.env; // the program is not a test
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], { env, stdio: ["ignore", "pipe", "pipe"] });
-  let output = "", isRunning = true;
-  const looks = new Set();
-  const look = () => { for (const each of [...looks]) each(); };
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => { output += text; look(); });
-  const ended = new Promise((resolve) => child.on("close", (status) => { isRunning = false; look(); resolve(status); }));
-  const until = (text) => new Promise((resolve) => {
-    const see = () => { if (!isRunning || output.includes(text)) { looks.delete(see); resolve(output); } };
-    looks.add(see);
-    see();
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
   });
+  let output = "",
+    isRunning = true;
+  const looks = new Set();
+  const look = () => {
+    for (const each of [...looks]) each();
+  };
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+      look();
+    });
+  const ended = new Promise((resolve) =>
+    child.on("close", (status) => {
+      isRunning = false;
+      look();
+      resolve(status);
+    }),
+  );
+  const until = (text) =>
+    new Promise((resolve) => {
+      const see = () => {
+        if (!isRunning || output.includes(text)) {
+          looks.delete(see);
+          resolve(output);
+        }
+      };
+      looks.add(see);
+      see();
+    });
   return { child, ended, until };
 }
 
@@ -380,7 +470,9 @@ test("a message whose listener fails ends the program once, and not at each star
       await mercutio.sendNow(id, "Honey");
       assert.match(await second.until("heard Honey"), /heard Honey/);
       assert.doesNotMatch(await second.until(""), /It is poisonous/);
-    } finally { second.child.kill(); }
+    } finally {
+      second.child.kill();
+    }
     await second.ended;
   }
 });
@@ -397,7 +489,9 @@ test("a runtime without a WebSocket: what is missing is said, at once, and reque
     assert.ok((await core.listContacts()).items.length > 0);
     await core.signOut();
     await core.close();
-  } finally { if (WebSocket) globalThis.WebSocket = WebSocket; }
+  } finally {
+    if (WebSocket) globalThis.WebSocket = WebSocket;
+  }
 });
 
 test("what waits for a connection ends with the wish for one: connect, next, sent, sendNow", async () => {
@@ -427,7 +521,10 @@ test("what waits for a connection ends with the wish for one: connect, next, sen
     proxy.down();
     const leaving = client({ url: proxy.url });
     await leaving.storage.write([["state", "session", paris.session.current]]);
-    const [connecting, lost] = [refuses(leaving.connect(), "closed"), leaving.next("connection", ({ state }) => state === "waiting")];
+    const [connecting, lost] = [
+      refuses(leaving.connect(), "closed"),
+      leaving.next("connection", ({ state }) => state === "waiting"),
+    ];
     await lost;
     await leaving.close();
     await connecting;
@@ -437,10 +534,16 @@ test("what waits for a connection ends with the wish for one: connect, next, sen
     ends.push(refuses(paris.sent(), "closed"));
     await paris.close();
     await Promise.all(ends);
-    for (const late of [() => paris.connect(), () => paris.next("custom"), () => paris.send(id, "late")]) await refuses(late(), "closed");
+    for (const late of [() => paris.connect(), () => paris.next("custom"), () => paris.send(id, "late")])
+      await refuses(late(), "closed");
     // As with `send`, the next start sends it.
-    assert.deepEqual((await paris.storage.all("outbox")).map(([, { body }]) => body.content.text), ["never answered"]);
-  } finally { proxy.close(); }
+    assert.deepEqual(
+      (await paris.storage.all("outbox")).map(([, { body }]) => body.content.text),
+      ["never answered"],
+    );
+  } finally {
+    proxy.close();
+  }
 });
 
 test("what is never answered fails after its time: a request whatever its `fetch` does, and a command together with its connection", async () => {
@@ -450,7 +553,13 @@ test("what is never answered fails after its time: a request whatever its `fetch
   const begun = () => new Response(new ReadableStream(), { headers: { "Content-Type": "application/json" } });
   for (const answer of [() => new Promise(() => {}), begun]) {
     let given;
-    const asking = client({ requestTimeout: 50, fetch: async (_, input) => { given = input.signal; return answer(); } });
+    const asking = client({
+      requestTimeout: 50,
+      fetch: async (_, input) => {
+        given = input.signal;
+        return answer();
+      },
+    });
     await asking.storage.write([["state", "session", current]]);
     await refuses(asking.me(), "network", { temporary: true, status: 0 });
     assert.ok(given.aborted);
@@ -464,9 +573,16 @@ test("what is never answered fails after its time: a request whatever its `fetch
   assert.equal((await patient.me()).id, "mercutio");
   // An answer that says how long it is has the time for that: it outlives a request that began behind it.
   let writer;
-  const slow = new ReadableStream({ start(given) { writer = given; } });
+  const slow = new ReadableStream({
+    start(given) {
+      writer = given;
+    },
+  });
   const large = { headers: { "Content-Type": "application/json", "Content-Length": "1600000" } };
-  const reading = client({ requestTimeout: 50, fetch: async (address) => (address.includes("/large") ? new Response(slow, large) : begun()) });
+  const reading = client({
+    requestTimeout: 50,
+    fetch: async (address) => (address.includes("/large") ? new Response(slow, large) : begun()),
+  });
   await reading.storage.write([["state", "session", current]]);
   await reading.open();
   const answer = reading.request("GET", "/large");
@@ -478,16 +594,28 @@ test("what is never answered fails after its time: a request whatever its `fetch
   /** Says that nothing was missed, and then nothing. */
   class Mute {
     readyState = 1;
-    constructor() { queueMicrotask(() => this.onopen({})); }
+    constructor() {
+      queueMicrotask(() => this.onopen({}));
+    }
     send(frame) {
       const { id: re, type } = JSON.parse(frame);
-      if (type === "hello") for (const each of [{ re, data: {} }, { type: "caught_up", data: { cursor: "c", totalUnread: 0, totalMentions: 0 } }]) this.say(each);
+      if (type === "hello")
+        for (const each of [
+          { re, data: {} },
+          { type: "caught_up", data: { cursor: "c", totalUnread: 0, totalMentions: 0 } },
+        ])
+          this.say(each);
     }
-    say(frame) { queueMicrotask(() => this.onmessage({ data: JSON.stringify(frame) })); }
+    say(frame) {
+      queueMicrotask(() => this.onmessage({ data: JSON.stringify(frame) }));
+    }
     close() {}
   }
   const quiet = client({ requestTimeout: 50, WebSocket: Mute });
-  await quiet.storage.write([["state", "session", current], ["state", "sync", { cursor: "c" }]]);
+  await quiet.storage.write([
+    ["state", "session", current],
+    ["state", "sync", { cursor: "c" }],
+  ]);
   const lost = quiet.next("connection", ({ state }) => state === "waiting");
   await quiet.connect();
   await refuses(quiet.connection.command("ping", {}), "network", { temporary: true });
@@ -501,11 +629,21 @@ test("a part of an upload whose answer is lost is continued", async () => {
     await mercutio.signIn({ username: "mercutio", password });
     const bytes = new Uint8Array(1_200_000).map((_, i) => i % 241);
     let isCut = false;
-    const attachment = await mercutio.upload({ data: bytes, name: "cut.bin" }, {
-      onProgress: (done) => { if (done > 300_000 && !isCut) { isCut = true; proxy.drop(); } },
-    });
+    const attachment = await mercutio.upload(
+      { data: bytes, name: "cut.bin" },
+      {
+        onProgress: (done) => {
+          if (done > 300_000 && !isCut) {
+            isCut = true;
+            proxy.drop();
+          }
+        },
+      },
+    );
     assert.ok(isCut);
     const back = await (await fetch(mercutio.fileUrl(attachment.url))).arrayBuffer();
     assert.deepEqual(Buffer.from(back), Buffer.from(bytes));
-  } finally { proxy.close(); }
+  } finally {
+    proxy.close();
+  }
 });

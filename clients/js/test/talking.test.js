@@ -18,7 +18,10 @@ after(async () => {
 
 test("signing in", async () => {
   const stranger = client();
-  await refuses(stranger.signIn({ username: "romeo", password: "wrong" }), "wrong-credentials", { status: 401, temporary: false });
+  await refuses(stranger.signIn({ username: "romeo", password: "wrong" }), "wrong-credentials", {
+    status: 401,
+    temporary: false,
+  });
   await refuses(stranger.me(), "signed-out");
   await refuses(stranger.connect(), "signed-out");
   const guest = await stranger.signIn({ grant: "guest" });
@@ -43,13 +46,17 @@ test("signing up, a code, a second factor, an identity of the app's backend", as
 
   const { secret } = await viola.beginSecondFactor({ password });
   const { recoveryCodes } = await viola.confirmSecondFactor((await ask("totp", { secret })).code);
-  const { challenge, secondFactor } = await refuses(again.signIn({ username: "viola", password }), "second-factor-required");
+  const { challenge, secondFactor } = await refuses(
+    again.signIn({ username: "viola", password }),
+    "second-factor-required",
+  );
   assert.equal(secondFactor, "totp");
   assert.equal((await again.signIn({ challenge, recoveryCode: recoveryCodes[0] })).id, "viola");
 
   const cesario = client();
   const user = await cesario.signIn({
-    identity: async (nonce) => (await ask("vouch", { nonce, prn: "cesario@illyria.example", name: "Cesario" })).token });
+    identity: async (nonce) => (await ask("vouch", { nonce, prn: "cesario@illyria.example", name: "Cesario" })).token,
+  });
   assert.equal(user.name, "Cesario");
 });
 
@@ -61,7 +68,9 @@ test("a message climbs the ladder, on both sides", async () => {
   assert.equal(sending.status, "sending");
   const { message, isOwn } = await arrives;
   assert.equal(isOwn, false);
-  const reached = await sees(mine, (messages) => messages.find((each) => each.key === sending.key && each.status === "delivered"));
+  const reached = await sees(mine, (messages) =>
+    messages.find((each) => each.key === sending.key && each.status === "delivered"),
+  );
   assert.equal(reached.id, message.id);
   const yours = await juliet.view(talk);
   await yours.fresh;
@@ -83,13 +92,17 @@ test("what is refused is kept as failed, can be discarded, and never blocks what
   const view = await romeo.view(talk);
   const long = await view.send("x".repeat(10_001));
   const short = await view.send("short");
-  const failed = await sees(view, (messages) => messages.find((each) => each.key === long.key && each.status === "failed"));
+  const failed = await sees(view, (messages) =>
+    messages.find((each) => each.key === long.key && each.status === "failed"),
+  );
   assert.equal(failed.error.code, "text-too-long");
   await sees(view, (messages) => messages.find((each) => each.key === short.key && each.status !== "sending"));
   assert.equal(romeo.outbox.length, 1);
   await romeo.discard(long.key);
   assert.ok(!view.messages.some((each) => each.key === long.key));
-  const error = await refuses(romeo.sendNow(talk, { content: { type: "rose" } }), "content-type-unknown", { status: 400 });
+  const error = await refuses(romeo.sendNow(talk, { content: { type: "rose" } }), "content-type-unknown", {
+    status: 400,
+  });
   assert.ok(error instanceof ParleyError && error.field);
   assert.deepEqual(romeo.outbox, []);
   view.close();
@@ -97,7 +110,10 @@ test("what is refused is kept as failed, can be discarded, and never blocks what
 
 test("editing, reacting, replying, forwarding, pinning, starring, deleting", async () => {
   const view = await juliet.view(talk);
-  const said = await romeo.sendNow(talk, { text: "Good nigth @juliet", mentions: [{ userId: "juliet", begin: 11, end: 18 }] });
+  const said = await romeo.sendNow(talk, {
+    text: "Good nigth @juliet",
+    mentions: [{ userId: "juliet", begin: 11, end: 18 }],
+  });
   const shown = (test) => sees(view, (messages) => messages.find((each) => each.id === said.id && test(each)));
   await shown((each) => each.mentions.length === 1);
   await romeo.edit(talk, said.id, "Good night");
@@ -109,7 +125,10 @@ test("editing, reacting, replying, forwarding, pinning, starring, deleting", asy
   const reply = await juliet.sendNow(talk, { text: "Sleep well", replyTo: said.id });
   assert.equal(reply.replyTo, said.id);
   await juliet.pin(talk, said.id);
-  assert.deepEqual((await romeo.listPins(talk)).items.map((each) => each.id), [said.id]);
+  assert.deepEqual(
+    (await romeo.listPins(talk)).items.map((each) => each.id),
+    [said.id],
+  );
   await juliet.pin(talk, said.id, false);
   const starred = juliet.next("message.starred");
   await juliet.star(talk, said.id);
@@ -129,7 +148,10 @@ test("editing, reacting, replying, forwarding, pinning, starring, deleting", asy
 
 test("opening a dialog costs one request, which has its members, pins, markers and people", async () => {
   const asked = [];
-  const counting = (url, input) => { asked.push(`${input.method} ${url}`); return fetch(url, input); };
+  const counting = (url, input) => {
+    asked.push(`${input.method} ${url}`);
+    return fetch(url, input);
+  };
   const group = await romeo.createDialog({ type: "group", name: "Tomb", memberIds: ["juliet"] });
   const said = await juliet.sendNow(group.id, "O happy dagger");
   await romeo.pin(group.id, said.id);
@@ -140,7 +162,10 @@ test("opening a dialog costs one request, which has its members, pins, markers a
   await view.fresh;
   assert.equal(view.messages.find((each) => each.id === said.id).status, "read");
   assert.deepEqual([...view.members.keys()].sort(), ["juliet", "romeo"]);
-  assert.deepEqual(view.pins.map((each) => each.id), [said.id]);
+  assert.deepEqual(
+    view.pins.map((each) => each.id),
+    [said.id],
+  );
   assert.equal((await later.getUser("romeo")).id, "romeo");
   assert.equal(view.dialog.me.role, "member");
   // Changes come as events.
@@ -152,7 +177,9 @@ test("opening a dialog costs one request, which has its members, pins, markers a
   await sees(view, () => !view.members.has("nurse"));
   await romeo.sendNow(group.id, "Here");
   await sees(view, (messages) => messages.at(-1).content.text === "Here");
-  assert.deepEqual(asked, [`GET ${url}/v1/dialogs/${group.id}/messages?limit=50&include=dialog%2Cmembers%2Cpins%2Cmarkers%2Cusers`]);
+  assert.deepEqual(asked, [
+    `GET ${url}/v1/dialogs/${group.id}/messages?limit=50&include=dialog%2Cmembers%2Cpins%2Cmarkers%2Cusers`,
+  ]);
   await later.close();
 });
 
@@ -167,9 +194,18 @@ test("dialogs that the server finds, among those of the pages", async () => {
   await later.signIn({ username: "juliet", password });
   assert.equal(await later.loadDialogs(1), true);
   const { items } = await later.listDialogs({ query: "VAU" });
-  assert.deepEqual(items.map(({ id }) => id), [vault.id]);
-  assert.deepEqual(later.dialogs.map(({ id }) => id), [crypt.id, vault.id]);
-  assert.deepEqual(later.dialogs.map((each) => later.isListed(each)), [true, false]);
+  assert.deepEqual(
+    items.map(({ id }) => id),
+    [vault.id],
+  );
+  assert.deepEqual(
+    later.dialogs.map(({ id }) => id),
+    [crypt.id, vault.id],
+  );
+  assert.deepEqual(
+    later.dialogs.map((each) => later.isListed(each)),
+    [true, false],
+  );
   while (await later.loadDialogs());
   assert.equal(later.isListed(items[0]), true);
 });
@@ -186,7 +222,10 @@ test("history in pages, a jump into it, and back to the end", async () => {
   while (await view.loadOlder(20));
   assert.equal(await first, true);
   const texts = view.messages.filter((each) => each.content.type === "text").map((each) => each.content.text);
-  assert.deepEqual(texts, Array.from({ length: 60 }, (_, i) => `line ${i}`));
+  assert.deepEqual(
+    texts,
+    Array.from({ length: 60 }, (_, i) => `line ${i}`),
+  );
   const all = view.messages.map((each) => each.seq);
   const fifth = view.messages.find((each) => each.content.text === "line 5");
   view.trim(10);
@@ -199,13 +238,19 @@ test("history in pages, a jump into it, and back to the end", async () => {
   assert.ok(!view.messages.some((each) => each.content.text === "live"), "a gap");
   while (await view.loadNewer(20));
   const seqs = view.messages.map((each) => each.seq);
-  assert.deepEqual(seqs, seqs.map((_, i) => seqs[0] + i));
+  assert.deepEqual(
+    seqs,
+    seqs.map((_, i) => seqs[0] + i),
+  );
   assert.equal(view.messages.at(-1).content.text, "live");
   await view.jump("", 10);
   assert.ok(!view.hasOlder && view.hasNewer && view.messages.length === 10);
   assert.equal(view.messages[0].seq, all[0]);
   await view.loadNewer(10);
-  assert.deepEqual(view.messages.map((each) => each.seq), all.slice(0, 20));
+  assert.deepEqual(
+    view.messages.map((each) => each.seq),
+    all.slice(0, 20),
+  );
   await view.jump(fifth.id);
   await view.toEnd();
   assert.equal(view.messages.at(-1).content.text, "live");
@@ -239,8 +284,13 @@ test("a first answer that fails, or comes after a jump", async () => {
   const busy = async () => new Response("{}", { status: 503, headers: { "Content-Type": "application/json" } });
   const held = (part = "include=") => {
     let release;
-    const gate = new Promise((resolve) => { release = resolve; });
-    once(part, async (...request) => { await gate; return fetch(...request); });
+    const gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    once(part, async (...request) => {
+      await gate;
+      return fetch(...request);
+    });
     return release;
   };
 
@@ -259,7 +309,10 @@ test("a first answer that fails, or comes after a jump", async () => {
   await led.jump(second.id, 2);
   release();
   await led.fresh;
-  assert.deepEqual([texts(led), [...led.members.keys()].sort(), led.hasNewer], [["step 1", "step 2", "step 3"], ["juliet", "romeo"], true]);
+  assert.deepEqual(
+    [texts(led), [...led.members.keys()].sort(), led.hasNewer],
+    [["step 1", "step 2", "step 3"], ["juliet", "romeo"], true],
+  );
   led.close();
 
   release = held();
@@ -290,7 +343,10 @@ test("a first answer that fails, or comes after a jump", async () => {
   letPage();
   await page;
   while (await scrolled.loadOlder());
-  assert.deepEqual(texts(scrolled), Array.from({ length: 12 }, (_, i) => `step ${i}`));
+  assert.deepEqual(
+    texts(scrolled),
+    Array.from({ length: 12 }, (_, i) => `step ${i}`),
+  );
   scrolled.close();
 
   once("/v1/dialogs/", busy);
@@ -312,9 +368,14 @@ test("a view that jumps at once has the members and pins of its dialog, and the 
   const view = await juliet.view(group.id, { limit: 10 });
   await view.jump(first.id, 4);
   await view.fresh;
-  assert.ok(view.isFresh && view.hasNewer && view.messages.some(({ id }) => id === first.id) && view.messages.length < 10);
+  assert.ok(
+    view.isFresh && view.hasNewer && view.messages.some(({ id }) => id === first.id) && view.messages.length < 10,
+  );
   assert.deepEqual([...view.members.keys()].sort(), ["juliet", "romeo"]);
-  assert.deepEqual(view.pins.map(({ id }) => id), [first.id]);
+  assert.deepEqual(
+    view.pins.map(({ id }) => id),
+    [first.id],
+  );
   view.close();
   await juliet.deleteMessage(group.id, first.id, "me");
   const other = await juliet.view(group.id, { limit: 10 });
@@ -333,18 +394,29 @@ test("jumps that overlap: the last one wins, also over the way to the end, and w
   /** Keeps back answers to addresses with this part. `reached`: the server has answered as many. */
   const held = (part, count = 1) => {
     const gate = {};
-    gate.reached = new Promise((resolve) => { gate.reach = () => { if (--count === 0) resolve(); }; });
-    gate.opened = new Promise((resolve) => { gate.release = () => { gates.delete(part); resolve(); }; });
+    gate.reached = new Promise((resolve) => {
+      gate.reach = () => {
+        if (--count === 0) resolve();
+      };
+    });
+    gate.opened = new Promise((resolve) => {
+      gate.release = () => {
+        gates.delete(part);
+        resolve();
+      };
+    });
     gates.set(part, gate);
     return gate;
   };
-  const later = await person("juliet", { fetch: async (address, input) => {
-    const answer = await fetch(address, input);
-    const gate = [...gates].find(([part]) => address.includes(part))?.[1];
-    gate?.reach();
-    await gate?.opened;
-    return answer;
-  } });
+  const later = await person("juliet", {
+    fetch: async (address, input) => {
+      const answer = await fetch(address, input);
+      const gate = [...gates].find(([part]) => address.includes(part))?.[1];
+      gate?.reach();
+      await gate?.opened;
+      return answer;
+    },
+  });
   const { items } = await romeo.listMessages(group.id, { limit: 100 });
   const [near, far, last] = [4, 20, 28].map((i) => items.find(({ content }) => content.text === `line ${i}`).id);
   const view = await later.view(group.id, { limit: 5 });
@@ -404,7 +476,10 @@ test("typing, presence, unread numbers, drafts, settings", async () => {
   const stopped = juliet.next("typing", ({ userIds }) => !userIds.length);
   romeo.setTyping(talk, false);
   await stopped;
-  const seen = juliet.next("presence", ({ userId, availability }) => userId === "romeo" && availability === "doNotDisturb");
+  const seen = juliet.next(
+    "presence",
+    ({ userId, availability }) => userId === "romeo" && availability === "doNotDisturb",
+  );
   romeo.setPresence({ availability: "doNotDisturb" });
   await seen;
   assert.equal(juliet.presenceOf("romeo").availability, "doNotDisturb");
@@ -434,11 +509,19 @@ test("typing, presence, unread numbers, drafts, settings", async () => {
 
 test("people: profiles in one request, contacts, blocks", async () => {
   const requests = [];
-  const other = client({ fetch: (...input) => { requests.push(input[0]); return fetch(...input); } });
+  const other = client({
+    fetch: (...input) => {
+      requests.push(input[0]);
+      return fetch(...input);
+    },
+  });
   await other.signIn({ username: "romeo", password });
   requests.length = 0;
   const found = await Promise.all(["juliet", "nurse", "nobody"].map((id) => other.getUser(id)));
-  assert.deepEqual(found.map((each) => each?.name), ["Juliet", "Nurse", undefined]);
+  assert.deepEqual(
+    found.map((each) => each?.name),
+    ["Juliet", "Nurse", undefined],
+  );
   assert.equal(requests.length, 1);
   await other.getUser("juliet");
   assert.equal(requests.length, 1);
@@ -459,20 +542,38 @@ test("people: profiles in one request, contacts, blocks", async () => {
 test("files: in parts, with progress, a picture, a cancellation", async () => {
   const steps = [];
   const bytes = new Uint8Array(1_500_000).map((_, i) => i % 251);
-  const attachment = await romeo.upload({ data: bytes, name: "east.bin" }, { onProgress: (done, total) => steps.push(done / total) });
+  const attachment = await romeo.upload(
+    { data: bytes, name: "east.bin" },
+    { onProgress: (done, total) => steps.push(done / total) },
+  );
   assert.ok(steps.length > 4 && steps.at(-1) === 1 && steps.every((each, i) => i === 0 || each >= steps[i - 1]));
   const back = new Uint8Array(await (await fetch(romeo.fileUrl(attachment.url))).arrayBuffer());
   assert.deepEqual(Buffer.from(back), Buffer.from(bytes));
   const progress = [];
-  const off = romeo.on("outbox", ({ entry }) => { if (entry?.progress !== undefined) progress.push(entry.progress); });
-  const message = await romeo.sendNow(talk, { text: "A rose", files: [
-    { data: png, name: "rose.png", mediaType: "image/png" }] });
+  const off = romeo.on("outbox", ({ entry }) => {
+    if (entry?.progress !== undefined) progress.push(entry.progress);
+  });
+  const message = await romeo.sendNow(talk, {
+    text: "A rose",
+    files: [{ data: png, name: "rose.png", mediaType: "image/png" }],
+  });
   off();
   assert.equal(message.content.type, "image");
   assert.equal(message.content.attachments[0].width, 1);
   assert.equal(progress.at(-1), 1);
   const abort = new AbortController();
-  await refuses(romeo.upload({ data: bytes, name: "cut" }, { signal: abort.signal, onProgress: (done) => { if (done > 0) abort.abort(); } }), "aborted");
+  await refuses(
+    romeo.upload(
+      { data: bytes, name: "cut" },
+      {
+        signal: abort.signal,
+        onProgress: (done) => {
+          if (done > 0) abort.abort();
+        },
+      },
+    ),
+    "aborted",
+  );
   const waiting = await romeo.send(talk, { files: [{ data: bytes, name: "never" }] });
   await romeo.next("outbox", ({ clientId, entry }) => clientId === waiting.key && entry?.progress > 0);
   await romeo.discard(waiting.key);
@@ -485,13 +586,22 @@ test("a call: ringing, answered here, signals both ways in order, ended", async 
   const mine = await romeo.call({ userId: "juliet" }, "video");
   const { call: yours } = await rings;
   assert.ok(mine.isMine && !yours.isMine && yours.id === mine.id);
-  const accepted = new Promise((resolve) => mine.on("state", (state) => { if (state.state === "accepted") resolve(); }));
+  const accepted = new Promise((resolve) =>
+    mine.on("state", (state) => {
+      if (state.state === "accepted") resolve();
+    }),
+  );
   await yours.ringing();
   await yours.accept();
   await accepted;
   assert.ok(mine.isHere && yours.isHere);
   const heard = [];
-  const all = new Promise((resolve) => yours.on("signal", (signal) => { heard.push(signal.candidate?.n ?? signal.sdp); if (heard.length === 11) resolve(); }));
+  const all = new Promise((resolve) =>
+    yours.on("signal", (signal) => {
+      heard.push(signal.candidate?.n ?? signal.sdp);
+      if (heard.length === 11) resolve();
+    }),
+  );
   await Promise.all([mine.offer("v=0"), ...Array.from({ length: 10 }, (_, n) => mine.candidate({ n }))]);
   await all;
   assert.deepEqual(heard, ["v=0", ...Array.from({ length: 10 }, (_, n) => n)]);

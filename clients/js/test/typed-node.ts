@@ -8,5 +8,9 @@ new Parley({ storage });
 
 declare global {
   /** What the example uses of Node, whose own declarations are not here. */
-  const process: { env: Record<string, string | undefined>; on(signal: string, listener: () => void): void; exit(code: number): never };
+  const process: {
+    env: Record<string, string | undefined>;
+    on(signal: string, listener: () => void): void;
+    exit(code: number): never;
+  };
 }

@@ -1,41 +1,73 @@
 /** A program that types.test.js compiles: it uses each class, and what it says to be wrong has to be refused. It never runs. */
 import {
-  Call, type Content, type DialogView, type Events, IndexedDBStorage, type LocalMessage, type Me, MemoryStorage, type Message, type NewMessage, type Options, type Page, Parley, ParleyError,
-  type SignInInput, type Storage, type StorageChange,
+  Call,
+  type Content,
+  type DialogView,
+  type Events,
+  IndexedDBStorage,
+  type LocalMessage,
+  type Me,
+  MemoryStorage,
+  type Message,
+  type NewMessage,
+  type Options,
+  type Page,
+  Parley,
+  ParleyError,
+  type SignInInput,
+  type Storage,
+  type StorageChange,
 } from "parley-client";
 
 /** An app's own storage. */
 class Kept implements Storage {
   readonly keepsBlobs = true;
   private tables = new Map<string, Map<string, unknown>>();
-  async get(table: string, key: string) { return this.tables.get(table)?.get(key); }
-  async all(table: string): Promise<[string, any][]> { return [...(this.tables.get(table) ?? [])]; }
+  async get(table: string, key: string) {
+    return this.tables.get(table)?.get(key);
+  }
+  async all(table: string): Promise<[string, any][]> {
+    return [...(this.tables.get(table) ?? [])];
+  }
   async write(changes: StorageChange[]) {
     for (const [table, key, value] of changes) {
-      if (value === undefined) this.tables.get(table)?.delete(key); else this.tables.get(table)?.set(key, value);
+      if (value === undefined) this.tables.get(table)?.delete(key);
+      else this.tables.get(table)?.set(key, value);
     }
   }
-  async clear() { this.tables.clear(); }
+  async clear() {
+    this.tables.clear();
+  }
   async close() {}
 }
 
 const storages: Storage[] = [new Kept(), new MemoryStorage(), new IndexedDBStorage("parley:juliet")];
-const options: Options & { url: string } = { url: "https://chat.example.org", storage: storages[0], account: "juliet", keepMessages: 100 };
+const options: Options & { url: string } = {
+  url: "https://chat.example.org",
+  storage: storages[0],
+  account: "juliet",
+  keepMessages: 100,
+};
 const parley = new Parley(options);
 
 export async function signIn(): Promise<Me> {
   const grants: SignInInput[] = [
-    { username: "juliet", password: "x" }, { email: "juliet@example.org", code: "123456" }, { grant: "guest" },
-    { challenge: "x", recoveryCode: "x" }, { identity: async (nonce) => nonce + nonce.length }, { provider: "google", idToken: "x" },
+    { username: "juliet", password: "x" },
+    { email: "juliet@example.org", code: "123456" },
+    { grant: "guest" },
+    { challenge: "x", recoveryCode: "x" },
+    { identity: async (nonce) => nonce + nonce.length },
+    { provider: "google", idToken: "x" },
   ];
   // @ts-expect-error: a password needs a name
   grants.push({ grant: "password", password: "x" });
   try {
-    if (!await parley.open()) await parley.signIn(grants[0]!);
+    if (!(await parley.open())) await parley.signIn(grants[0]!);
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     const seconds: number = error.retryAfter ?? 0;
-    if (error.code === "second-factor-required" && !seconds) await parley.signIn({ challenge: error.challenge!, code: "123456" });
+    if (error.code === "second-factor-required" && !seconds)
+      await parley.signIn({ challenge: error.challenge!, code: "123456" });
     // @ts-expect-error: it is read only
     error.code = "x";
   }
@@ -45,8 +77,12 @@ export async function signIn(): Promise<Me> {
 
 export function listen(): () => void {
   const ends = [
-    parley.on("message", ({ message, isOwn, isReplay }) => { if (!isOwn && !isReplay) show(message.content); }),
-    parley.on("call", ({ call, signal }) => { if (signal) answer(call, signal.sdp ?? ""); }),
+    parley.on("message", ({ message, isOwn, isReplay }) => {
+      if (!isOwn && !isReplay) show(message.content);
+    }),
+    parley.on("call", ({ call, signal }) => {
+      if (signal) answer(call, signal.sdp ?? "");
+    }),
     parley.on("member.updated", ({ member, dialog }) => show(`${member.role} ${dialog.memberCount}`)),
     parley.on("*", ({ type, cursor }) => show(`${type} ${cursor}`)),
   ];
@@ -54,7 +90,9 @@ export function listen(): () => void {
   parley.on("massage", () => {});
   // @ts-expect-error: it has no such member
   parley.on("unread", ({ unreadTotal }) => show(String(unreadTotal)));
-  return () => { for (const end of ends) end(); };
+  return () => {
+    for (const end of ends) end();
+  };
 }
 
 export async function talk(): Promise<LocalMessage[]> {
@@ -83,5 +121,7 @@ async function answer(call: Call, sdp: string): Promise<void> {
 }
 
 function show(what: Content | string): void {
-  document.body.append(typeof what === "string" ? what : `${what.type} ${what.text} ${what.attachments?.map(({ url }) => url)}`);
+  document.body.append(
+    typeof what === "string" ? what : `${what.type} ${what.text} ${what.attachments?.map(({ url }) => url)}`,
+  );
 }

@@ -18,15 +18,23 @@ after(everybodyLeaves);
 
 /** Compiles programs of the app's folder; gives what TypeScript says of them, and the compiled program. */
 function compile(names, settings) {
-  const { options, errors } = ts.convertCompilerOptionsFromJson({ noEmit: true, target: "es2022", lib: ["es2022", "dom"], types: [], ...settings }, app);
+  const { options, errors } = ts.convertCompilerOptionsFromJson(
+    { noEmit: true, target: "es2022", lib: ["es2022", "dom"], types: [], ...settings },
+    app,
+  );
   assert.deepEqual(errors, []);
-  const host = ts.createCompilerHost(options), read = host.getSourceFile;
+  const host = ts.createCompilerHost(options),
+    read = host.getSourceFile;
   // The browser's own declarations are long: they are read once.
   host.getSourceFile = (name, ...more) => {
     if (!parsed.has(name)) parsed.set(name, read.call(host, name, ...more));
     return parsed.get(name);
   };
-  const program = ts.createProgram(names.map((name) => join(app, name)), options, host);
+  const program = ts.createProgram(
+    names.map((name) => join(app, name)),
+    options,
+    host,
+  );
   return { program, said: ts.formatDiagnostics(ts.getPreEmitDiagnostics(program), host) };
 }
 
@@ -40,7 +48,8 @@ const exported = (name) => {
 };
 const declared = exported("node.d.ts");
 const members = (name) => checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(declared.get(name)));
-const isValue = (each) => ((each.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(each) : each).flags & ts.SymbolFlags.Value) !== 0;
+const isValue = (each) =>
+  ((each.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(each) : each).flags & ts.SymbolFlags.Value) !== 0;
 const isMethod = (member) => (member.flags & ts.SymbolFlags.Method) !== 0;
 
 test("the declarations compile in strict mode, and a program with them, which their mistakes would stop", () => {
@@ -48,14 +57,19 @@ test("the declarations compile in strict mode, and a program with them, which th
 });
 
 test("the code of README.md fits the declarations that a browser's program gets", () => {
-  const code = [...readFileSync(here("../README.md"), "utf8").matchAll(/```js\n(.*?)```/gs)].map(([, each]) => each).join("\n");
+  const code = [...readFileSync(here("../README.md"), "utf8").matchAll(/```js\n(.*?)```/gs)]
+    .map(([, each]) => each)
+    .join("\n");
   const given = "declare const address: string, password: string, file: File, show: (...what: unknown[]) => void;\n";
   writeFileSync(join(app, "readme.ts"), given + code);
   assert.equal(compile(["readme.ts"], { module: "es2022", moduleResolution: "node" }).said, "");
 });
 
 test("what is exported is declared, and nothing else", () => {
-  for (const [name, sdk] of [["parley.d.ts", browser], ["node.d.ts", node]]) {
+  for (const [name, sdk] of [
+    ["parley.d.ts", browser],
+    ["node.d.ts", node],
+  ]) {
     const values = [...exported(name)].filter(([, each]) => isValue(each));
     assert.deepEqual(values.map(([each]) => each).sort(), Object.keys(sdk).sort(), name);
   }
@@ -63,9 +77,11 @@ test("what is exported is declared, and nothing else", () => {
 
 /** Methods that an app does not call. */
 const internal = {
-  Parley: "emit safely uncaught failed dialogsChanged after pause reset closeViews forget ended turn lead frame applied handling arrived caughtUp resync later flush fromTab otherSession"
-    + " wipe reloaded follow followed took fetchDialog pending prepare persist changed isMe command setMarker delivered askUsers picture stopDraft",
-  DialogView: "local changed apply add change remove clear part changeMember changePin start asking loading reload took replace merge",
+  Parley:
+    "emit safely uncaught failed dialogsChanged after pause reset closeViews forget ended turn lead frame applied handling arrived caughtUp resync later flush fromTab otherSession" +
+    " wipe reloaded follow followed took fetchDialog pending prepare persist changed isMe command setMarker delivered askUsers picture stopDraft",
+  DialogView:
+    "local changed apply add change remove clear part changeMember changePin start asking loading reload took replace merge",
   Call: "told signal",
   FileStorage: "load drain rewrite apply",
   MemoryStorage: "apply",
@@ -75,9 +91,13 @@ const internal = {
 test("what is declared is there, and every method that is there is declared, with its parameters", () => {
   const parley = client();
   const things = {
-    Parley: parley, DialogView: new View(parley, "d", 50), Call: new Call(parley, { id: "c", participants: [] }),
-    ParleyError: new node.ParleyError("network"), FileStorage: new node.FileStorage(join(app, "store")),
-    MemoryStorage: new node.MemoryStorage(), IndexedDBStorage: new node.IndexedDBStorage("d"),
+    Parley: parley,
+    DialogView: new View(parley, "d", 50),
+    Call: new Call(parley, { id: "c", participants: [] }),
+    ParleyError: new node.ParleyError("network"),
+    FileStorage: new node.FileStorage(join(app, "store")),
+    MemoryStorage: new node.MemoryStorage(),
+    IndexedDBStorage: new node.IndexedDBStorage("d"),
   };
   for (const [name, thing] of Object.entries(things)) {
     const known = new Set((internal[name] ?? "").split(" "));
@@ -89,23 +109,43 @@ test("what is declared is there, and every method that is there is declared, wit
       if (!isMethod(member) || name === "ParleyError") continue;
       assert.equal(typeof thing[member.name], "function", `${name}.${member.name} is no method`);
       const signatures = checker.getTypeOfSymbolAtLocation(member, member.valueDeclaration).getCallSignatures();
-      const most = Math.max(...signatures.map((each) => each.parameters.length)), least = Math.min(...signatures.map((each) => each.minArgumentCount));
+      const most = Math.max(...signatures.map((each) => each.parameters.length)),
+        least = Math.min(...signatures.map((each) => each.minArgumentCount));
       const { length } = thing[member.name];
-      assert.ok(least <= length && length <= most, `${name}.${member.name} takes ${length} arguments, and ${least} to ${most} are declared`);
+      assert.ok(
+        least <= length && length <= most,
+        `${name}.${member.name} takes ${length} arguments, and ${least} to ${most} are declared`,
+      );
     }
-    for (let type = Object.getPrototypeOf(thing); type !== Object.prototype && type !== Error.prototype; type = Object.getPrototypeOf(type)) {
+    for (
+      let type = Object.getPrototypeOf(thing);
+      type !== Object.prototype && type !== Error.prototype;
+      type = Object.getPrototypeOf(type)
+    ) {
       for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(type))) {
-        assert.ok(member === "constructor" || typeof value !== "function" || known.has(member), `${name}.${member} is not declared`);
+        assert.ok(
+          member === "constructor" || typeof value !== "function" || known.has(member),
+          `${name}.${member} is not declared`,
+        );
       }
     }
   }
 });
 
 test("every method is called by a test, or by the code of README.md", () => {
-  const files = [...readdirSync(here(".")).filter((name) => !name.endsWith(".ts")).map((name) => here(name)), here("../README.md")];
+  const files = [
+    ...readdirSync(here("."))
+      .filter((name) => !name.endsWith(".ts"))
+      .map((name) => here(name)),
+    here("../README.md"),
+  ];
   const text = files.map((file) => readFileSync(file, "utf8")).join("\n");
   for (const name of ["Parley", "DialogView", "Call"]) {
     const unused = members(name).filter((member) => isMethod(member) && !new RegExp(`\\.${member.name}\\(`).test(text));
-    assert.deepEqual(unused.map((member) => member.name), [], name);
+    assert.deepEqual(
+      unused.map((member) => member.name),
+      [],
+      name,
+    );
   }
 });
