@@ -303,7 +303,7 @@ lint: $(VENV)/ready ## style and faults of all sources: Swift, JavaScript and it
 	}
 	failed=0
 	looked swift-format swift format lint --strict --parallel --recursive Sources Tests Package.swift
-	looked biome env -C clients $(abspath $(VENV))/bin/biome lint --error-on-warnings --colors=off
+	looked biome env -C clients $(abspath $(VENV))/bin/biome ci --error-on-warnings --colors=off
 	looked tsc tsc -p clients
 	looked packages packaging/packages check
 	looked ruff $(VENV)/bin/ruff check --quiet --no-cache Tests packaging docker Sources
