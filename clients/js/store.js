@@ -346,55 +346,7 @@ export class Store {
   /** Applies an event, by id: a repeat changes nothing more. */
   apply({ type, cursor, data }) {
     this.clock++;
-    const apply = {
-      "message.created": () => this.addMessage(data.message),
-      "message.updated": () => this.updateMessage(data.message),
-      // Nothing is left of one that was deleted for the user alone.
-      "message.deleted": () =>
-        data.message ? this.updateMessage(data.message) : this.removeMessage(data.dialogId, data.messageId),
-      "marker.updated": () => this.applyMarker(data.marker),
-      "user.updated": () => this.applyUser(data.user),
-      "dialog.created": () => this.applyDialog(data),
-      "dialog.updated": () => this.applyDialog(data),
-      "dialog.deleted": () => this.removeDialog(data.dialogId),
-      "dialog.cleared": () => {
-        this.changeTail(data.dialogId, () => []);
-        this.views.get(data.dialogId)?.forEach((view) => {
-          view.clear();
-        });
-        this.hooks.missing(data.dialogId);
-      },
-      "member.updated": () => {
-        const { member, dialogId } = data;
-        const isMine = member.userId === this.user?.id;
-        if (isMine && (member.role === "none" || member.role === "banned")) return this.removeDialog(dialogId);
-        this.applyDialog(data);
-        this.views.get(dialogId)?.forEach((view) => {
-          view.changeMember(member);
-        });
-        if (isMine) this.changeMine(dialogId, { role: member.role, nick: member.nick, kicked: member.kicked });
-      },
-      "settings.updated": () => {
-        const { dialogId, notify, mutedUntil, pinned, archived, markedUnread, retentionDays } = data.settings;
-        this.changeMine(dialogId, { notify, mutedUntil, pinned, archived, markedUnread, retentionDays });
-      },
-      "draft.updated": () => this.changeMine(data.dialogId, { draft: data.draft }),
-      "unread.updated": () => {
-        this.changeMine(data.dialogId, { unreadCount: data.unreadCount, mentionCount: data.mentionCount });
-        this.setTotals(data);
-      },
-      caught_up: () => this.setTotals(data),
-      "typing.updated": () => {
-        if (data.userIds.length) this.typing.set(data.dialogId, data.userIds);
-        else this.typing.delete(data.dialogId);
-      },
-      "presence.updated": () => {
-        this.presences.delete(data.presence.userId);
-        this.presences.set(data.presence.userId, data.presence);
-        if (this.presences.size > PRESENCES_MAX) this.presences.delete(this.presences.keys().next().value);
-      },
-    }[type];
-    apply?.();
+    EVENTS[type]?.(this, data);
     if (cursor) {
       this.cursor = cursor;
       this.isStateDirty = true;
@@ -407,6 +359,60 @@ export class Store {
     this.hooks.unread();
   }
 }
+
+/**
+ * By the type of an event: what it changes.
+ *
+ * @type {Record<string, (store: Store, data: any) => void>}
+ */
+const EVENTS = {
+  "message.created": (store, data) => store.addMessage(data.message),
+  "message.updated": (store, data) => store.updateMessage(data.message),
+  // Nothing is left of one that was deleted for the user alone.
+  "message.deleted": (store, data) =>
+    data.message ? store.updateMessage(data.message) : store.removeMessage(data.dialogId, data.messageId),
+  "marker.updated": (store, data) => store.applyMarker(data.marker),
+  "user.updated": (store, data) => store.applyUser(data.user),
+  "dialog.created": (store, data) => store.applyDialog(data),
+  "dialog.updated": (store, data) => store.applyDialog(data),
+  "dialog.deleted": (store, data) => store.removeDialog(data.dialogId),
+  "dialog.cleared": (store, data) => {
+    store.changeTail(data.dialogId, () => []);
+    store.views.get(data.dialogId)?.forEach((view) => {
+      view.clear();
+    });
+    store.hooks.missing(data.dialogId);
+  },
+  "member.updated": (store, data) => {
+    const { member, dialogId } = data;
+    const isMine = member.userId === store.user?.id;
+    if (isMine && (member.role === "none" || member.role === "banned")) return store.removeDialog(dialogId);
+    store.applyDialog(data);
+    store.views.get(dialogId)?.forEach((view) => {
+      view.changeMember(member);
+    });
+    if (isMine) store.changeMine(dialogId, { role: member.role, nick: member.nick, kicked: member.kicked });
+  },
+  "settings.updated": (store, data) => {
+    const { dialogId, notify, mutedUntil, pinned, archived, markedUnread, retentionDays } = data.settings;
+    store.changeMine(dialogId, { notify, mutedUntil, pinned, archived, markedUnread, retentionDays });
+  },
+  "draft.updated": (store, data) => store.changeMine(data.dialogId, { draft: data.draft }),
+  "unread.updated": (store, data) => {
+    store.changeMine(data.dialogId, { unreadCount: data.unreadCount, mentionCount: data.mentionCount });
+    store.setTotals(data);
+  },
+  caught_up: (store, data) => store.setTotals(data),
+  "typing.updated": (store, data) => {
+    if (data.userIds.length) store.typing.set(data.dialogId, data.userIds);
+    else store.typing.delete(data.dialogId);
+  },
+  "presence.updated": (store, data) => {
+    store.presences.delete(data.presence.userId);
+    store.presences.set(data.presence.userId, data.presence);
+    if (store.presences.size > PRESENCES_MAX) store.presences.delete(store.presences.keys().next().value);
+  },
+};
 
 /** Returns the messages, ordered by number, with one more or with a newer copy. */
 export function insert(messages, message) {
