@@ -15,7 +15,7 @@ BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-open
 # What `make lint` needs beside the toolchain and the Python packages. shellcheck and gofmt look at what is there where they are installed.
 LINT_PACKAGES := node-typescript
 TEST_PACKAGES := python3 python3-venv profanity go-sendxmpp tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
-  libjs-strophe nodejs $(LINT_PACKAGES) valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
+  libjs-strophe nodejs esbuild $(LINT_PACKAGES) valgrind binutils gajim xvfb dbus-daemon librsvg2-common \
   mcabber bitlbee finch sendxmpp dino-im xdotool firefox-esr webkit2gtk-driver \
   pulseaudio gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-pulseaudio \
   libvips-tools zbar-tools clamav-daemon lintian dpkg-dev adduser systemd libseccomp2 mandoc man-db zsh fish \

@@ -33,11 +33,17 @@ static const uint8_t js_calls_js[] = {
 static const uint8_t js_connection_js[] = {
 #embed "../../clients/js/connection.js"
 };
+static const uint8_t js_core_js[] = {
+#embed "../../clients/js/core.js"
+};
 static const uint8_t js_dialogs_js[] = {
 #embed "../../clients/js/dialogs.js"
 };
 static const uint8_t js_errors_js[] = {
 #embed "../../clients/js/errors.js"
+};
+static const uint8_t js_facade_js[] = {
+#embed "../../clients/js/facade.js"
 };
 static const uint8_t js_following_js[] = {
 #embed "../../clients/js/following.js"
@@ -229,8 +235,10 @@ static const parley_web_file files[] = {
     ENTRY("admin/signin.js", admin_signin_js),
     ENTRY("js/calls.js", js_calls_js),
     ENTRY("js/connection.js", js_connection_js),
+    ENTRY("js/core.js", js_core_js),
     ENTRY("js/dialogs.js", js_dialogs_js),
     ENTRY("js/errors.js", js_errors_js),
+    ENTRY("js/facade.js", js_facade_js),
     ENTRY("js/following.js", js_following_js),
     ENTRY("js/operations.js", js_operations_js),
     ENTRY("js/outbox.js", js_outbox_js),

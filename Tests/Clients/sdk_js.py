@@ -60,7 +60,7 @@ def node(arguments, server, control, **more):
 
 
 def run(checks):
-    for program, package in [("node", "nodejs"), ("tsc", "node-typescript")]:
+    for program, package in [("node", "nodejs"), ("tsc", "node-typescript"), ("esbuild", "esbuild")]:
         expect(shutil.which(program), f"{program} is missing: apt install {package}")
     failed = len(checks.failed)
     typescript = pathlib.Path(shutil.which("tsc")).resolve().parents[1] / "lib/typescript.js"

@@ -2,69 +2,79 @@ import { path } from "./requests.js";
 
 const CALLS_MAX = 50;
 
+/** The listeners of each call, by the type of what they are given. */
+const listeners = new WeakMap();
+
+const notify = (client, call, type, value) => {
+  for (const listener of listeners.get(call)[type]) client.callListener(() => listener(value));
+};
+
 /** A call's signalling: see `Call` in parley.d.ts. */
 export class Call {
-  listeners = { state: new Set(), signal: new Set() };
+  #client;
+  #last;
 
+  /**
+   * @param {import("./core.js").Core} client
+   * @param {import("./parley.js").CallState} state
+   */
   constructor(client, state) {
-    this.client = client;
+    this.#client = client;
+    listeners.set(this, { state: new Set(), signal: new Set() });
     this.id = state.id;
     this.state = state;
   }
 
   get isMine() {
-    return this.state.callerId === this.client.userId;
+    return this.state.callerId === this.#client.userId;
   }
 
   get isHere() {
-    const { userId, deviceId } = this.client;
+    const { userId, deviceId } = this.#client;
     return this.state.participants.some((each) => each.userId === userId && each.deviceId === deviceId);
   }
 
   on(type, listener) {
-    this.listeners[type].add(listener);
-    return () => this.listeners[type].delete(listener);
-  }
-
-  told(type, value) {
-    for (const listener of this.listeners[type]) this.client.safely(() => listener(value));
+    const mine = listeners.get(this)[type];
+    mine.add(listener);
+    return () => mine.delete(listener);
   }
 
   /** One after the other: a candidate must not overtake its offer. */
-  signal(action, data) {
-    const before = this.last;
+  #signal(action, data = {}) {
+    const before = this.#last;
     const send = async () => {
       await before?.catch(() => {});
       const body = { action, ...data };
-      this.client.calls.apply(await this.client.request("POST", path`/calls/${this.id}/signals`, { body }));
+      this.#client.calls.apply(await this.#client.request("POST", path`/calls/${this.id}/signals`, { body }));
     };
-    this.last = send();
-    return this.last;
+    this.#last = send();
+    return this.#last;
   }
 
   ringing() {
-    return this.signal("ringing");
+    return this.#signal("ringing");
   }
   accept() {
-    return this.signal("accept");
+    return this.#signal("accept");
   }
   reject(reason) {
-    return this.signal("reject", { reason });
+    return this.#signal("reject", { reason });
   }
   end(reason) {
-    return this.client.request("DELETE", path`/calls/${this.id}`, { query: { reason } });
+    return this.#client.request("DELETE", path`/calls/${this.id}`, { query: { reason } });
   }
   offer(sdp) {
-    return this.signal("offer", { sdp });
+    return this.#signal("offer", { sdp });
   }
   answer(sdp) {
-    return this.signal("answer", { sdp });
+    return this.#signal("answer", { sdp });
   }
   candidate(candidate) {
-    return this.signal("candidate", { candidate });
+    return this.#signal("candidate", { candidate });
   }
   info(info) {
-    return this.signal("info", { info });
+    return this.#signal("info", { info });
   }
 }
 
@@ -72,6 +82,7 @@ export class Call {
 export class Calls {
   known = new Map();
 
+  /** @param {import("./core.js").Core} client */
   constructor(client) {
     this.client = client;
   }
@@ -89,7 +100,7 @@ export class Calls {
     }
     call.state = state;
     if (!isSame) {
-      call.told("state", state);
+      notify(this.client, call, "state", state);
       this.client.emit("call", { call });
     }
     return call;
@@ -97,7 +108,7 @@ export class Calls {
 
   async signal({ callId, ...signal }) {
     const call = this.known.get(callId) ?? this.apply(await this.client.request("GET", path`/calls/${callId}`));
-    call.told("signal", signal);
+    notify(this.client, call, "signal", signal);
     this.client.emit("call", { call, signal });
   }
 }

@@ -1,20 +1,21 @@
 import { delay } from "./connection.js";
 import { closed, signedOut } from "./errors.js";
+import { ofParley } from "./facade.js";
 import { path, uuid } from "./requests.js";
 import { timeOf } from "./store.js";
 import { asFile, typeOf } from "./uploads.js";
-import { View } from "./view.js";
+import { DialogView, View } from "./view.js";
 
 const FETCHES = 4;
 
 /** Dialogs and sending. */
-export const dialogs = {
+export const dialogs = ofParley({
   // MARK: Dialogs
 
   async loadDialogs(limit = 50) {
     await this.open();
     if (this.store.listCursor === null) return false;
-    this.took(await this.listDialogs({ limit, cursor: this.store.listCursor }));
+    this.applyAnswer(await this.listDialogs({ limit, cursor: this.store.listCursor }));
     return this.hasMoreDialogs;
   },
 
@@ -22,8 +23,76 @@ export const dialogs = {
     return !this.hasMoreDialogs || timeOf(dialog) >= this.store.listEnd;
   },
 
+  async dialog(id) {
+    await this.open();
+    return this.store.dialogs.get(id) ?? this.applyAnswer(await this.request("GET", path`/dialogs/${id}`));
+  },
+
+  async openPrivate(userId) {
+    await this.open();
+    return (
+      this.dialogs.find((each) => each.type === "private" && each.user?.id === userId) ??
+      this.applyAnswer(
+        await this.repeatUntilAnswered(() => this.request("POST", "/dialogs", { body: { type: "private", userId } })),
+      )
+    );
+  },
+
+  async createDialog(input) {
+    return this.applyAnswer(await this.request("POST", "/dialogs", { body: input }));
+  },
+
+  async view(dialogId, { limit = 50 } = {}) {
+    await this.open();
+    const view = new View(this, dialogId, limit);
+    await view.start();
+    return /** @type {any} */ (new DialogView(view));
+  },
+
+  // MARK: Sending
+
+  async send(dialogId, message) {
+    await this.open();
+    if (this.isClosed) throw closed();
+    if (!this.signedIn) throw signedOut();
+    const [body, files] = this.prepare(message);
+    return this.queue.add(dialogId, body, files);
+  },
+
+  async sendNow(dialogId, message) {
+    const given = typeof message === "string" ? { text: message } : message;
+    const clientId = given.clientId ?? uuid();
+    const { waiters } = this.queue;
+    const isFirst = !waiters.has(clientId);
+    if (isFirst) {
+      const waiter = {};
+      waiter.answer = new Promise((resolve, reject) => Object.assign(waiter, { resolve, reject }));
+      waiter.answer.catch(() => {});
+      waiters.set(clientId, waiter);
+    }
+    const { answer } = waiters.get(clientId);
+    try {
+      await this.send(dialogId, { ...given, clientId });
+      return await answer;
+    } catch (error) {
+      if (isFirst) waiters.delete(clientId);
+      if (error.code !== "client-id-reused" && error.code !== "closed") await this.discard(clientId);
+      throw error;
+    }
+  },
+
+  retry(clientId) {
+    return this.queue.retry(clientId);
+  },
+  discard(clientId) {
+    return this.queue.discard(clientId);
+  },
+});
+
+/** What the core needs for it, and apps do not call. */
+export const dialogSupport = {
   /** A page of the user's dialogs, or one dialog, of an answer. */
-  took(answer, asked = this.store.clock) {
+  applyAnswer(answer, asked = this.store.clock) {
     if (answer.items) {
       this.store.cursor ??= answer.cursor;
       this.store.listCursor = answer.nextCursor ?? null;
@@ -32,29 +101,13 @@ export const dialogs = {
       this.store.isStateDirty = true;
       if (this.sendDelivered) {
         for (const { lastMessage, me } of answer.items) {
-          if (me?.unreadCount && lastMessage && me.deliveredMessageId !== lastMessage.id) this.delivered(lastMessage);
+          if (me?.unreadCount && lastMessage && me.deliveredMessageId !== lastMessage.id)
+            this.markDelivered(lastMessage);
         }
       }
     } else if (answer.me) this.store.putDialogs([answer], asked);
-    this.later();
+    this.flushLater();
     return answer;
-  },
-
-  async dialog(id) {
-    await this.open();
-    return this.store.dialogs.get(id) ?? this.took(await this.request("GET", path`/dialogs/${id}`));
-  },
-
-  async openPrivate(userId) {
-    await this.open();
-    return (
-      this.dialogs.find((each) => each.type === "private" && each.user?.id === userId) ??
-      this.took(await this.persist(() => this.request("POST", "/dialogs", { body: { type: "private", userId } })))
-    );
-  },
-
-  async createDialog(input) {
-    return this.took(await this.request("POST", "/dialogs", { body: input }));
   },
 
   /** Asks for a dialog that is not known, or whose copy may be old. */
@@ -77,25 +130,16 @@ export const dialogs = {
           else if (error.temporary) {
             this.missing.add(next);
             await this.pause(error.retryAfter * 1000 || delay(attempts++), true);
-          } else if (error.code !== "signed-out") this.failed(error);
+          } else if (error.code !== "signed-out") this.reportError(error);
         }
       }
       this.fetching--;
     });
   },
 
-  async view(dialogId, { limit = 50 } = {}) {
-    await this.open();
-    const view = new View(this, dialogId, limit);
-    await view.start();
-    return view;
-  },
-
   pending(dialogId, isElsewhere) {
     return isElsewhere ? [] : this.queue.of(dialogId).map((entry) => this.queue.shown(entry));
   },
-
-  // MARK: Sending
 
   /**
    * @param {string | import("./parley.js").NewMessage} message
@@ -111,44 +155,8 @@ export const dialogs = {
     return [body, given];
   },
 
-  async send(dialogId, message) {
-    await this.open();
-    if (this.isClosed) throw closed();
-    if (!this.signedIn) throw signedOut();
-    const [body, files] = this.prepare(message);
-    return this.queue.add(dialogId, body, files);
-  },
-
-  async sendNow(dialogId, message) {
-    const clientId = message.clientId ?? uuid();
-    const { waiters } = this.queue;
-    const isFirst = !waiters.has(clientId);
-    if (isFirst) {
-      const waiter = {};
-      waiter.answer = new Promise((resolve, reject) => Object.assign(waiter, { resolve, reject }));
-      waiter.answer.catch(() => {});
-      waiters.set(clientId, waiter);
-    }
-    const { answer } = waiters.get(clientId);
-    try {
-      await this.send(dialogId, { ...(typeof message === "string" ? { text: message } : message), clientId });
-      return await answer;
-    } catch (error) {
-      if (isFirst) waiters.delete(clientId);
-      if (error.code !== "client-id-reused" && error.code !== "closed") await this.discard(clientId);
-      throw error;
-    }
-  },
-
-  retry(clientId) {
-    return this.queue.retry(clientId);
-  },
-  discard(clientId) {
-    return this.queue.discard(clientId);
-  },
-
   /** Repeats a change, whose repetition has no further effect, until it is answered; a few times. */
-  async persist(work) {
+  async repeatUntilAnswered(work) {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
@@ -159,16 +167,16 @@ export const dialogs = {
     }
   },
 
-  changed(message) {
+  applyMessage(message) {
     this.store.updateMessage(message);
-    this.later();
+    this.flushLater();
     return message;
   },
 
-  isMe(me) {
+  applyMe(me) {
     this.store.user = me;
     this.store.isStateDirty = true;
-    this.later();
+    this.flushLater();
     return me;
   },
 };

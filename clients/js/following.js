@@ -19,7 +19,7 @@ export const following = {
     } else if (this.connected) {
       if (t === "joined" && !this.isFollowing) Object.assign(this, { isFollowing: true, held: [], joined: message });
       else if (t === "flushed" && this.held) await this.follow(this.joined);
-      else if (t === "state") this.turn(message);
+      else if (t === "state") this.setState(message);
       else if (t === "lead") {
         this.isFollowing = false;
         this.tabs.post({ t: "join" });
@@ -68,13 +68,13 @@ export const following = {
     this.held = undefined;
     for (const message of held) this.followed(message);
     this.emit("dialogs", {});
-    this.turn({ state });
+    this.setState({ state });
   },
 
   followed({ frame, isReplay }) {
     if (this.held) return this.held.push({ frame, isReplay });
     // Events come in order; those from before the stored state are applied again without harm.
-    this.applied(frame, isReplay);
+    this.applyFrame(frame, isReplay);
     this.store.dirty.clear();
   },
 };

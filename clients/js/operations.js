@@ -1,3 +1,4 @@
+import { ofParley } from "./facade.js";
 import { path, uuid } from "./requests.js";
 
 const wish = (on) => (on === false ? "DELETE" : "PUT");
@@ -6,7 +7,7 @@ const date = (value) => (value instanceof Date ? value.toISOString() : value);
 const body = (value) => (value === null ? {} : { body: value });
 
 /** Operations that are one request each. Those that answer with a changed message or dialog apply it to the local state. */
-export const operations = {
+export const operations = ofParley({
   // Dialogs
   async listDialogs(query) {
     const { store } = this,
@@ -16,19 +17,19 @@ export const operations = {
     return page;
   },
   async updateDialog(id, changes) {
-    return this.took(await this.request("PATCH", path`/dialogs/${id}`, { body: changes }));
+    return this.applyAnswer(await this.request("PATCH", path`/dialogs/${id}`, { body: changes }));
   },
   async deleteDialog(id, forWhom, reason) {
     await this.request("DELETE", path`/dialogs/${id}`, { query: { for: forWhom, reason } });
     this.store.removeDialog(id);
-    this.later();
+    this.flushLater();
   },
   clearDialog(id) {
     return this.request("DELETE", path`/dialogs/${id}/messages`, { query: { for: "me" } });
   },
   async updateSettings(id, changes) {
     const settings = await this.request("PATCH", path`/dialogs/${id}/me`, { body: changes });
-    this.applied({ type: "settings.updated", data: { settings } });
+    this.applyFrame({ type: "settings.updated", data: { settings } });
     return settings;
   },
   listMembers(id, query) {
@@ -56,18 +57,20 @@ export const operations = {
   },
   async edit(id, messageId, text, mentions) {
     const input = { text, mentions, clientId: uuid() };
-    return this.changed(
-      await this.persist(() => this.request("PATCH", path`/dialogs/${id}/messages/${messageId}`, { body: input })),
+    return this.applyMessage(
+      await this.repeatUntilAnswered(() =>
+        this.request("PATCH", path`/dialogs/${id}/messages/${messageId}`, { body: input }),
+      ),
     );
   },
   deleteMessage(id, messageId, forWhom, reason) {
-    return this.persist(() =>
+    return this.repeatUntilAnswered(() =>
       this.request("DELETE", path`/dialogs/${id}/messages/${messageId}`, { query: { for: forWhom, reason } }),
     );
   },
   async setReactions(id, messageId, emoji) {
-    return this.changed(
-      await this.persist(() =>
+    return this.applyMessage(
+      await this.repeatUntilAnswered(() =>
         this.request("PUT", path`/dialogs/${id}/messages/${messageId}/reactions`, { body: { emoji } }),
       ),
     );
@@ -81,14 +84,14 @@ export const operations = {
     );
   },
   async pin(id, messageId, on) {
-    return this.changed(await this.request(wish(on), path`/dialogs/${id}/messages/${messageId}/pin`));
+    return this.applyMessage(await this.request(wish(on), path`/dialogs/${id}/messages/${messageId}/pin`));
   },
   listPins(id) {
     return this.request("GET", path`/dialogs/${id}/pins`);
   },
   async star(id, messageId, on = true) {
     await this.request(wish(on), path`/dialogs/${id}/messages/${messageId}/star`);
-    this.applied({ type: "message.starred", data: { dialogId: id, messageId, starred: on } });
+    this.applyFrame({ type: "message.starred", data: { dialogId: id, messageId, starred: on } });
   },
   listStars(query) {
     return this.request("GET", "/stars", { query });
@@ -113,7 +116,9 @@ export const operations = {
       input.content = { ...input.content, attachments };
     }
     input.sendAt = date(sendAt);
-    return this.persist(() => this.request("POST", path`/dialogs/${id}/scheduled-messages`, { body: input }));
+    return this.repeatUntilAnswered(() =>
+      this.request("POST", path`/dialogs/${id}/scheduled-messages`, { body: input }),
+    );
   },
   listScheduled() {
     return this.request("GET", "/scheduled-messages");
@@ -163,13 +168,13 @@ export const operations = {
 
   // One's own account
   async me() {
-    return this.isMe(await this.request("GET", "/users/me"));
+    return this.applyMe(await this.request("GET", "/users/me"));
   },
   async updateMe(changes) {
-    return this.isMe(await this.request("PATCH", "/users/me", { body: changes }));
+    return this.applyMe(await this.request("PATCH", "/users/me", { body: changes }));
   },
   async acceptTerms(version) {
-    return this.isMe(await this.request("PUT", "/users/me/terms", { body: { version } }));
+    return this.applyMe(await this.request("PUT", "/users/me/terms", { body: { version } }));
   },
   async setMyAvatar(picture) {
     await this.request(put(picture), "/users/me/avatar", body(picture));
@@ -268,4 +273,4 @@ export const operations = {
   async iceServers() {
     return (await this.request("GET", "/ice-servers")).items;
   },
-};
+});

@@ -1,5 +1,6 @@
-import { ParleyError, closed } from "./errors.js";
 import { delay } from "./connection.js";
+import { ParleyError, closed } from "./errors.js";
+import { upload } from "./uploads.js";
 
 /**
  * @typedef {object} Entry
@@ -28,6 +29,7 @@ export class Outbox {
   waiters = new Map();
   last = 0;
 
+  /** @param {import("./core.js").Core} client */
   constructor(client) {
     this.client = client;
   }
@@ -168,7 +170,9 @@ export class Outbox {
     if (!this.entries.delete(entry.clientId)) return Promise.resolve();
     this.client.tabs.post({ t: "gone", clientId: entry.clientId, message });
     this.gone(entry, message);
-    return this.client.storage.write([["outbox", entry.key]]).catch((error) => this.client.failed(error));
+    return this.client.storage
+      .write([["outbox", entry.key, undefined]])
+      .catch((error) => this.client.reportError(error));
   }
 
   gone(entry, message) {
@@ -230,7 +234,7 @@ export class Outbox {
       try {
         await this.run(dialogId);
       } catch (error) {
-        this.client.failed(error);
+        this.client.reportError(error);
       }
       this.running.delete(dialogId);
       if (this.client.sends && this.next(dialogId)) this.drain(dialogId);
@@ -246,7 +250,7 @@ export class Outbox {
       try {
         const message = await this.deliver(entry);
         attempts = 0;
-        this.client.arrived(message);
+        this.client.applyNewMessage(message);
         await this.remove(entry, message);
       } catch (error) {
         if (!this.entries.has(entry.clientId)) continue;
@@ -287,7 +291,7 @@ export class Outbox {
         if (!file.id) {
           const onProgress = (done) => this.change(entry, { progress: Math.min(1, (before + done) / total) });
           file.id = (
-            await this.client.upload(file, {
+            await upload(this.client, file, {
               signal: abort.signal,
               onProgress,
               slot: file,

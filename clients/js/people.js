@@ -1,3 +1,4 @@
+import { ofParley } from "./facade.js";
 import { path, uuid } from "./requests.js";
 import { upload } from "./uploads.js";
 
@@ -7,21 +8,8 @@ const DRAFT_AFTER = 1000;
 const PICTURES_MAX = 200;
 
 /** What people see of each other: markers, typing, presence, profiles, pictures, calls; drafts and files. */
-export const people = {
+export const people = ofParley({
   // MARK: Markers, typing, presence, drafts
-
-  command(type, data, fallback) {
-    if (this.connection.state === "online") return this.connection.command(type, data);
-    return fallback();
-  },
-
-  async setMarker(dialogId, marker) {
-    const answer = await this.command("marker.set", { dialogId, ...marker }, () =>
-      this.request("PUT", path`/dialogs/${dialogId}/marker`, { body: marker }),
-    );
-    this.store.applyMarker({ ...answer, userId: this.userId });
-    this.later();
-  },
 
   /**
    * @param {string} dialogId
@@ -31,24 +19,9 @@ export const people = {
   markRead(dialogId, messageId, { private: isPrivate } = {}) {
     const me = this.store.dialogs.get(dialogId)?.me;
     if (me?.readMessageId === messageId && !me.markedUnread) return Promise.resolve();
-    return this.persist(() => this.setMarker(dialogId, { read: messageId, ...(isPrivate && { private: true }) }));
-  },
-
-  /** Others see that a message has arrived; one marker for all of the same second. */
-  delivered({ dialogId, id }) {
-    if (!this.sendDelivered || !this.tabs.leads) return;
-    this.reachedLast = (this.reachedLast ?? new Map()).set(dialogId, id);
-    this.after("delivered", DELIVERED_AFTER, async () => {
-      const last = this.reachedLast;
-      this.reachedLast = undefined;
-      for (const [dialog, delivered] of last) {
-        const { me, memberCount = 2 } = this.store.dialogs.get(dialog) ?? {};
-        if (memberCount > 20 || me?.readMessageId === delivered) continue;
-        await this.setMarker(dialog, { delivered }).catch((error) => {
-          if (error.status >= 500) this.failed(error);
-        });
-      }
-    });
+    return this.repeatUntilAnswered(() =>
+      this.setMarker(dialogId, { read: messageId, ...(isPrivate && { private: true }) }),
+    );
   },
 
   setTyping(dialogId, on) {
@@ -69,7 +42,7 @@ export const people = {
   },
 
   setPresence(presence) {
-    this.wish = presence;
+    this.wantedPresence = presence;
     if (this.connection.state === "online") this.connection.command("presence", presence).catch(() => {});
     else if (!this.tabs.leads) this.tabs.post({ t: "presence", presence });
   },
@@ -80,12 +53,7 @@ export const people = {
     this.store.changeMine(dialogId, { draft });
     if (!draft && !had) return;
     this.stopDraft(dialogId);
-    this.after("draft/" + dialogId, DRAFT_AFTER, () => this.storeDraft(dialogId, text, replyTo));
-  },
-
-  stopDraft(dialogId) {
-    clearTimeout(this.timers.get("draft/" + dialogId));
-    this.timers.delete("draft/" + dialogId);
+    this.runAfter("draft/" + dialogId, DRAFT_AFTER, () => this.storeDraft(dialogId, text, replyTo));
   },
 
   async storeDraft(dialogId, text, replyTo) {
@@ -98,7 +66,7 @@ export const people = {
         });
     // Of what the server had already there is no event.
     if (!this.timers.has("draft/" + dialogId))
-      this.applied({ type: "draft.updated", data: { dialogId, draft: stored } });
+      this.applyFrame({ type: "draft.updated", data: { dialogId, draft: stored } });
   },
 
   // MARK: Files and people
@@ -135,6 +103,68 @@ export const people = {
     return this.asked.get(id).answer;
   },
 
+  async userAvatar(id) {
+    return this.picture((await this.getUser(id))?.avatarHash, path`/users/${id}/avatar`);
+  },
+  async dialogAvatar(id) {
+    return this.picture((await this.dialog(id)).avatarHash, path`/dialogs/${id}/avatar`);
+  },
+
+  async deleteAccount(input) {
+    await this.request("DELETE", "/users/me", { query: input });
+    await this.forget();
+    this.emit("session", { signedIn: false });
+  },
+
+  // MARK: Calls
+
+  async call(to, kind) {
+    const body = { ...to, kind, clientId: uuid() };
+    return this.calls.apply(await this.repeatUntilAnswered(() => this.request("POST", "/calls", { body })));
+  },
+
+  async listCalls() {
+    return (await this.request("GET", "/calls")).items.map((state) => this.calls.apply(state));
+  },
+});
+
+/** What the core needs for it, and apps do not call. */
+export const peopleSupport = {
+  command(type, data, fallback) {
+    if (this.connection.state === "online") return this.connection.command(type, data);
+    return fallback();
+  },
+
+  async setMarker(dialogId, marker) {
+    const answer = await this.command("marker.set", { dialogId, ...marker }, () =>
+      this.request("PUT", path`/dialogs/${dialogId}/marker`, { body: marker }),
+    );
+    this.store.applyMarker({ ...answer, userId: this.userId });
+    this.flushLater();
+  },
+
+  /** Others see that a message has arrived; one marker for all of the same second. */
+  markDelivered({ dialogId, id }) {
+    if (!this.sendDelivered || !this.tabs.leads) return;
+    this.reachedLast = (this.reachedLast ?? new Map()).set(dialogId, id);
+    this.runAfter("delivered", DELIVERED_AFTER, async () => {
+      const last = this.reachedLast;
+      this.reachedLast = undefined;
+      for (const [dialog, delivered] of last) {
+        const { me, memberCount = 2 } = this.store.dialogs.get(dialog) ?? {};
+        if (memberCount > 20 || me?.readMessageId === delivered) continue;
+        await this.setMarker(dialog, { delivered }).catch((error) => {
+          if (error.status >= 500) this.reportError(error);
+        });
+      }
+    });
+  },
+
+  stopDraft(dialogId) {
+    clearTimeout(this.timers.get("draft/" + dialogId));
+    this.timers.delete("draft/" + dialogId);
+  },
+
   async askUsers() {
     const { asked } = this;
     this.asked = new Map();
@@ -145,7 +175,7 @@ export const people = {
         for (const user of (await this.searchUsers({ ids: some.join(","), limit: 100 })).items)
           this.store.putUser(user);
       } catch (error) {
-        this.failed(error);
+        this.reportError(error);
       }
       for (const id of some) asked.get(id).resolve(this.store.users.get(id));
     }
@@ -165,29 +195,5 @@ export const people = {
       );
     }
     return this.pictures.get(hash);
-  },
-
-  async userAvatar(id) {
-    return this.picture((await this.getUser(id))?.avatarHash, path`/users/${id}/avatar`);
-  },
-  async dialogAvatar(id) {
-    return this.picture((await this.dialog(id)).avatarHash, path`/dialogs/${id}/avatar`);
-  },
-
-  async deleteAccount(input) {
-    await this.request("DELETE", "/users/me", { query: input });
-    await this.forget();
-    this.emit("session", { signedIn: false });
-  },
-
-  // MARK: Calls
-
-  async call(to, kind) {
-    const body = { ...to, kind, clientId: uuid() };
-    return this.calls.apply(await this.persist(() => this.request("POST", "/calls", { body })));
-  },
-
-  async listCalls() {
-    return (await this.request("GET", "/calls")).items.map((state) => this.calls.apply(state));
   },
 };

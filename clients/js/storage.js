@@ -2,6 +2,14 @@ import { ParleyError } from "./errors.js";
 
 const TABLES = ["state", "dialogs", "tails", "outbox"];
 
+/** Applies changes to tables by their names. */
+export function applyChanges(tables, changes) {
+  for (const [table, key, value] of changes) {
+    if (value === undefined) tables.get(table).delete(key);
+    else tables.get(table).set(key, value);
+  }
+}
+
 /** Keeps nothing beyond the process. */
 export class MemoryStorage {
   keepsBlobs = true;
@@ -16,14 +24,7 @@ export class MemoryStorage {
   }
 
   async write(changes) {
-    this.apply(changes);
-  }
-
-  apply(changes) {
-    for (const [table, key, value] of changes) {
-      if (value === undefined) this.tables.get(table).delete(key);
-      else this.tables.get(table).set(key, value);
-    }
+    applyChanges(this.tables, changes);
   }
 
   async clear() {
@@ -36,14 +37,16 @@ export class MemoryStorage {
 /** A database of the browser, shared by the tabs of an origin. */
 export class IndexedDBStorage {
   keepsBlobs = true;
+  #name;
+  #opening;
 
   constructor(name = "parley") {
-    this.name = name;
+    this.#name = name;
   }
 
-  database() {
-    this.opening ??= new Promise((resolve, reject) => {
-      const request = indexedDB.open(this.name, 1);
+  #database() {
+    this.#opening ??= new Promise((resolve, reject) => {
+      const request = indexedDB.open(this.#name, 1);
       request.onupgradeneeded = () => {
         for (const table of TABLES) request.result.createObjectStore(table);
       };
@@ -51,17 +54,17 @@ export class IndexedDBStorage {
         // Another tab wants to delete or change the database: reopened at the next use.
         request.result.onversionchange = () => this.close();
         request.result.onclose = () => {
-          this.opening = undefined;
+          this.#opening = undefined;
         };
         resolve(request.result);
       };
       request.onerror = () => reject(failure(request.error));
     });
-    return this.opening;
+    return this.#opening;
   }
 
-  async run(tables, mode, work) {
-    const transaction = (await this.database()).transaction(tables, mode, { durability: "strict" });
+  async #run(tables, mode, work) {
+    const transaction = (await this.#database()).transaction(tables, mode, { durability: "strict" });
     return new Promise((resolve, reject) => {
       const result = work(transaction);
       transaction.oncomplete = () => resolve(result());
@@ -71,14 +74,14 @@ export class IndexedDBStorage {
   }
 
   get(table, key) {
-    return this.run([table], "readonly", (transaction) => {
+    return this.#run([table], "readonly", (transaction) => {
       const request = transaction.objectStore(table).get(key);
       return () => request.result;
     });
   }
 
   all(table) {
-    return this.run([table], "readonly", (transaction) => {
+    return this.#run([table], "readonly", (transaction) => {
       const store = transaction.objectStore(table);
       const [keys, values] = [store.getAllKeys(), store.getAll()];
       return () => keys.result.map((key, i) => [key, values.result[i]]);
@@ -88,7 +91,7 @@ export class IndexedDBStorage {
   write(changes) {
     const tables = [...new Set(changes.map(([table]) => table))];
     if (!tables.length) return Promise.resolve();
-    return this.run(tables, "readwrite", (transaction) => {
+    return this.#run(tables, "readwrite", (transaction) => {
       for (const [table, key, value] of changes) {
         const store = transaction.objectStore(table);
         if (value === undefined) store.delete(key);
@@ -99,15 +102,15 @@ export class IndexedDBStorage {
   }
 
   clear() {
-    return this.run(TABLES, "readwrite", (transaction) => {
+    return this.#run(TABLES, "readwrite", (transaction) => {
       for (const table of TABLES) transaction.objectStore(table).clear();
       return () => undefined;
     });
   }
 
   async close() {
-    const opening = this.opening;
-    this.opening = undefined;
+    const opening = this.#opening;
+    this.#opening = undefined;
     (await opening)?.close();
   }
 }

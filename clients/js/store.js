@@ -315,7 +315,7 @@ export class Store {
     for (const message of seen)
       if (message && (message.id === delivered || message.id === read)) this.resolve(dialogId, message);
     this.views.get(dialogId)?.forEach((view) => {
-      view.part(() => this.mark(marker));
+      view.changeParts(() => this.mark(marker));
     });
   }
 

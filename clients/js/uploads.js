@@ -36,7 +36,7 @@ export function typeOf(files) {
  * Uploads a file: one part after the other, each continued where the server has it (the IETF's draft on resumable uploads). `slot`
  * keeps the slot, so that an upload continues after a restart.
  *
- * @param {any} client
+ * @param {import("./core.js").Core} client
  * @param {import("./parley.js").FileInput} input
  * @param {UploadOptions} options
  */

@@ -1,5 +1,6 @@
 import { delay } from "./connection.js";
 import { aborted } from "./errors.js";
+import { forward, internals } from "./facade.js";
 import { insert, newer } from "./store.js";
 
 /** How many live messages a view holds beyond what was loaded on purpose. */
@@ -7,7 +8,7 @@ const LIVE_MAX = 500;
 /** What the first answer includes, so that opening costs one request. */
 const INCLUDE = "dialog,members,pins,markers,users";
 
-/** A dialog that is being read: see `DialogView` in parley.d.ts. */
+/** Does the work of a `DialogView`: holds the loaded piece of a dialog, which the store keeps current. */
 export class View {
   list = [];
   isFresh = false;
@@ -21,6 +22,11 @@ export class View {
   locals = new Map();
   collectors = new Set();
 
+  /**
+   * @param {import("./core.js").Core} client
+   * @param {string} dialogId
+   * @param {number} limit
+   */
   constructor(client, dialogId, limit) {
     this.client = client;
     this.dialogId = dialogId;
@@ -41,13 +47,13 @@ export class View {
 
   get messages() {
     this.shown ??= [
-      ...this.list.map((message) => this.local(message)),
+      ...this.list.map((message) => this.shownMessage(message)),
       ...this.client.pending(this.dialogId, this.hasNewer),
     ];
     return this.shown;
   }
 
-  local(message) {
+  shownMessage(message) {
     const { store, userId } = this.client;
     const key = message.clientId && message.senderId === userId ? message.clientId : message.id;
     let status;
@@ -76,7 +82,7 @@ export class View {
     this.isTelling = true;
     queueMicrotask(() => {
       this.isTelling = false;
-      for (const listener of this.listeners) this.client.safely(listener);
+      for (const listener of this.listeners) this.client.callListener(listener);
     });
   }
 
@@ -103,7 +109,7 @@ export class View {
 
   remove(id) {
     this.apply((list) => list.filter((message) => message.id !== id));
-    this.part(() => {
+    this.changeParts(() => {
       this.pins = this.pins.filter((message) => message.id !== id);
     });
   }
@@ -113,27 +119,27 @@ export class View {
       this.hasOlder = this.hasNewer = false;
       return [];
     });
-    this.part(() => {
+    this.changeParts(() => {
       this.pins = [];
     });
   }
 
   /** Applies a change of the parts that an answer includes; while one is awaited, again after it, as it may be older. */
-  part(change) {
+  changeParts(change) {
     this.late?.push(change);
     change();
     this.changed();
   }
 
   changeMember(member) {
-    this.part(() => {
+    this.changeParts(() => {
       if (member.role === "none" || member.role === "banned") this.members.delete(member.userId);
       else this.members.set(member.userId, { ...this.members.get(member.userId), ...member });
     });
   }
 
   changePin(message) {
-    this.part(() => {
+    this.changeParts(() => {
       const now = newer(
         this.pins.find(({ id }) => id === message.id),
         message,
@@ -158,7 +164,7 @@ export class View {
   }
 
   /** Runs a request, and gives its answer together with the events that arrived meanwhile. */
-  async asking(request) {
+  async collectEvents(request) {
     const arrived = [];
     this.collectors.add(arrived);
     try {
@@ -180,17 +186,17 @@ export class View {
       const late = [];
       this.late = late;
       try {
-        const [page, arrived] = await this.asking(
+        const [page, arrived] = await this.collectEvents(
           client.listMessages(this.dialogId, { limit: this.limit, include: INCLUDE }),
         );
         if (this.asked !== attempt) return;
-        this.took(page, asked, late);
+        this.applyIncluded(page, asked, late);
         // A jump since then replaces the messages, not the members and pins.
         if (this.attempt === attempt) {
           this.replace(page.items, page.nextCursor, undefined, arrived);
           client.store.changeTail(this.dialogId, () => this.list);
         }
-        client.later();
+        client.flushLater();
         this.isFresh = true;
         this.error = undefined;
         this.changed();
@@ -206,11 +212,11 @@ export class View {
     }
   }
 
-  took({ dialog, members, pins, markers, users }, asked, late) {
+  applyIncluded({ dialog, members, pins, markers, users }, asked, late) {
     const { store } = this.client;
     for (const user of users.items) store.putUser(user);
     for (const marker of markers.items) store.mark(marker);
-    this.client.took(dialog, asked);
+    this.client.applyAnswer(dialog, asked);
     this.members = new Map(members?.items.map((member) => [member.userId, member]));
     this.membersCursor = members?.nextCursor;
     this.pins = pins.items;
@@ -246,9 +252,9 @@ export class View {
   }
 
   loadOlder(limit = 50) {
-    return this.loading("hasOlder", async () => {
+    return this.loadPage("hasOlder", async () => {
       const { before } = this;
-      const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { before, limit }));
+      const [page, arrived] = await this.collectEvents(this.client.listMessages(this.dialogId, { before, limit }));
       // If the messages were replaced or trimmed meanwhile, the page would leave a gap.
       if (this.before !== before) return this.hasOlder;
       this.bound += page.items.length;
@@ -260,9 +266,9 @@ export class View {
   }
 
   loadNewer(limit = 50) {
-    return this.loading("hasNewer", async () => {
+    return this.loadPage("hasNewer", async () => {
       const after = this.newerCursor;
-      const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { after, limit }));
+      const [page, arrived] = await this.collectEvents(this.client.listMessages(this.dialogId, { after, limit }));
       if (this.newerCursor !== after) return this.hasNewer;
       this.bound += page.items.length;
       this.newerCursor = page.nextCursor;
@@ -273,7 +279,7 @@ export class View {
   }
 
   /** One page at a time. Another call waits for the running one, or a loop over the pages would block all else. */
-  async loading(has, load) {
+  async loadPage(has, load) {
     if (!this[has]) return false;
     if (this.running) {
       await this.running.catch(() => {});
@@ -292,12 +298,12 @@ export class View {
     this.attempt = attempt;
     try {
       if (!messageId) {
-        const [page, arrived] = await this.asking(this.client.listMessages(this.dialogId, { after: "", limit }));
+        const [page, arrived] = await this.collectEvents(this.client.listMessages(this.dialogId, { after: "", limit }));
         if (this.attempt === attempt) this.replace(page.items, undefined, page.nextCursor, arrived);
         return;
       }
       const half = Math.max(1, Math.floor(limit / 2));
-      const [[message, older, after], arrived] = await this.asking(
+      const [[message, older, after], arrived] = await this.collectEvents(
         Promise.all([
           this.client.message(this.dialogId, messageId),
           this.client.listMessages(this.dialogId, { before: messageId, limit: half }),
@@ -356,3 +362,20 @@ export class View {
     this.reject(aborted());
   }
 }
+
+/** A dialog that is being read: see parley.d.ts. */
+export class DialogView {
+  /** @param {View} view */
+  constructor(view) {
+    internals.set(this, view);
+  }
+}
+
+forward(
+  DialogView,
+  ["onChange", "loadOlder", "loadNewer", "jump", "toEnd", "trim", "send", "markRead", "readersOf", "close"],
+  [
+    ...["dialogId", "dialog", "messages", "members", "membersCursor", "pins"],
+    ...["hasOlder", "hasNewer", "isFresh", "error", "fresh"],
+  ],
+);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { FileStorage } from "../node.js";
 import { MemoryStorage, Parley as Core } from "../parley.js";
-import { ask, client, everybodyLeaves, lossy, password, person, refuses, sees, url } from "./people.js";
+import { ask, client, everybodyLeaves, inside, lossy, password, person, refuses, sees, url } from "./people.js";
 
 const folder = mkdtempSync(join(tmpdir(), "parley-sdk-"));
 const text = (message) => message.content.text;
@@ -104,17 +104,17 @@ test("lost answers to a refresh of the tokens: the login goes on", async () => {
   try {
     const paris = client({ url: proxy.url });
     await paris.signIn({ username: "paris", password });
-    const { current } = paris.session;
-    await paris.session.replace({ ...current, accessToken: "spent" });
+    const { current } = inside(paris).session;
+    await inside(paris).session.replace({ ...current, accessToken: "spent" });
     proxy.cut(2, '"grant":"refresh"');
     await refuses(paris.me(), "network", { temporary: true });
     assert.equal(proxy.left, 0);
     assert.equal((await paris.me()).id, "paris");
-    assert.notEqual(paris.session.current.refreshToken, current.refreshToken);
+    assert.notEqual(inside(paris).session.current.refreshToken, current.refreshToken);
     // Once the new tokens are used, the old one is a stolen one.
     const thief = client({ url: proxy.url });
     await thief.open();
-    await thief.session.replace({ ...current, accessToken: "spent" });
+    await inside(thief).session.replace({ ...current, accessToken: "spent" });
     await refuses(thief.me(), "refresh-token-invalid");
     await refuses(paris.me(), "refresh-token-invalid");
   } finally {
@@ -174,7 +174,7 @@ test("a message is not shown as being sent before it is stored, and those behind
   assert.equal((await sees(view, (messages) => messages.find((each) => text(each) === "slow"))).status, "storing");
   assert.equal((await mercutio.send(id, "quick")).status, "sending");
   // One request after the other: "quick" would be there if anything had sent it.
-  await mercutio.connection.command("ping", {});
+  await inside(mercutio).connection.command("ping", {});
   assert.deepEqual(
     (await stored(mercutio, id)).map(text).filter((each) => each === "quick"),
     [],
@@ -303,7 +303,7 @@ test("an unknown cursor: everything is fetched anew, and followed from there", a
   const view = await rosaline.view(id);
   await view.fresh;
   await rosaline.disconnect();
-  rosaline.store.cursor = "of-another-server";
+  inside(rosaline).store.cursor = "of-another-server";
   const paris = await person("paris");
   await paris.sendNow(id, "meanwhile");
   const resync = rosaline.next("resync");
@@ -322,20 +322,20 @@ test("a token that is no longer valid is replaced, once for all; a revoked login
     return fetch(address, input);
   };
   const paris = await person("paris", { fetch: counting });
-  paris.session.current = { ...paris.session.current, accessToken: "expired" };
-  await paris.storage.write([["state", "session", paris.session.current]]);
+  inside(paris).session.current = { ...inside(paris).session.current, accessToken: "expired" };
+  await inside(paris).storage.write([["state", "session", inside(paris).session.current]]);
   await Promise.all([paris.me(), paris.listContacts(), paris.listSessions(), paris.me()]);
   assert.equal(refreshes, 1);
   // The same for the WebSocket.
   await paris.disconnect();
-  paris.session.current = { ...paris.session.current, accessToken: "expired" };
-  await paris.storage.write([["state", "session", paris.session.current]]);
+  inside(paris).session.current = { ...inside(paris).session.current, accessToken: "expired" };
+  await inside(paris).storage.write([["state", "session", inside(paris).session.current]]);
   await paris.connect();
   assert.equal(refreshes, 2);
 
   const other = await person("paris");
-  await other.flush();
-  assert.ok((await other.storage.all("dialogs")).length > 0);
+  await inside(other).flush();
+  assert.ok((await inside(other).storage.all("dialogs")).length > 0);
   const ended = other.next("session");
   await paris.endOtherSessions();
   const { signedIn, error } = await ended;
@@ -343,9 +343,12 @@ test("a token that is no longer valid is replaced, once for all; a revoked login
   assert.equal(error.status, 401);
   assert.equal(other.state, "stopped");
   await refuses(other.me(), "signed-out");
-  assert.deepEqual((await Promise.all(["dialogs", "tails"].map((table) => other.storage.all(table)))).flat(), []);
   assert.deepEqual(
-    (await other.storage.all("state")).map(([key]) => key),
+    (await Promise.all(["dialogs", "tails"].map((table) => inside(other).storage.all(table)))).flat(),
+    [],
+  );
+  assert.deepEqual(
+    (await inside(other).storage.all("state")).map(([key]) => key),
     ["deviceId", "former"],
   );
   assert.equal((await paris.me()).id, "paris");
@@ -355,7 +358,7 @@ test("the same device elsewhere: the older client stops, and does not fight", as
   const one = await person("rosaline");
   const stopped = one.next("connection", ({ error }) => error?.code === "session-replaced");
   const two = client();
-  await two.storage.write([["state", "session", { ...one.session.current }]]);
+  await inside(two).storage.write([["state", "session", { ...inside(one).session.current }]]);
   await two.connect();
   await stopped;
   assert.equal(one.state, "stopped");
@@ -520,7 +523,7 @@ test("what waits for a connection ends with the wish for one: connect, next, sen
 
     proxy.down();
     const leaving = client({ url: proxy.url });
-    await leaving.storage.write([["state", "session", paris.session.current]]);
+    await inside(leaving).storage.write([["state", "session", inside(paris).session.current]]);
     const [connecting, lost] = [
       refuses(leaving.connect(), "closed"),
       leaving.next("connection", ({ state }) => state === "waiting"),
@@ -538,7 +541,7 @@ test("what waits for a connection ends with the wish for one: connect, next, sen
       await refuses(late(), "closed");
     // As with `send`, the next start sends it.
     assert.deepEqual(
-      (await paris.storage.all("outbox")).map(([, { body }]) => body.content.text),
+      (await inside(paris).storage.all("outbox")).map(([, { body }]) => body.content.text),
       ["never answered"],
     );
   } finally {
@@ -549,7 +552,7 @@ test("what waits for a connection ends with the wish for one: connect, next, sen
 test("what is never answered fails after its time: a request whatever its `fetch` does, and a command together with its connection", async () => {
   const mercutio = await person("mercutio");
   const { id } = await mercutio.openPrivate("benvolio");
-  const { current } = mercutio.session;
+  const { current } = inside(mercutio).session;
   const begun = () => new Response(new ReadableStream(), { headers: { "Content-Type": "application/json" } });
   for (const answer of [() => new Promise(() => {}), begun]) {
     let given;
@@ -560,7 +563,7 @@ test("what is never answered fails after its time: a request whatever its `fetch
         return answer();
       },
     });
-    await asking.storage.write([["state", "session", current]]);
+    await inside(asking).storage.write([["state", "session", current]]);
     await refuses(asking.me(), "network", { temporary: true, status: 0 });
     assert.ok(given.aborted);
     const view = await asking.view(id);
@@ -569,7 +572,7 @@ test("what is never answered fails after its time: a request whatever its `fetch
   }
 
   const patient = client({ requestTimeout: Infinity });
-  await patient.storage.write([["state", "session", current]]);
+  await inside(patient).storage.write([["state", "session", current]]);
   assert.equal((await patient.me()).id, "mercutio");
   // An answer that says how long it is has the time for that: it outlives a request that began behind it.
   let writer;
@@ -583,7 +586,7 @@ test("what is never answered fails after its time: a request whatever its `fetch
     requestTimeout: 50,
     fetch: async (address) => (address.includes("/large") ? new Response(slow, large) : begun()),
   });
-  await reading.storage.write([["state", "session", current]]);
+  await inside(reading).storage.write([["state", "session", current]]);
   await reading.open();
   const answer = reading.request("GET", "/large");
   await refuses(reading.request("GET", "/small"), "network");
@@ -612,13 +615,13 @@ test("what is never answered fails after its time: a request whatever its `fetch
     close() {}
   }
   const quiet = client({ requestTimeout: 50, WebSocket: Mute });
-  await quiet.storage.write([
+  await inside(quiet).storage.write([
     ["state", "session", current],
     ["state", "sync", { cursor: "c" }],
   ]);
   const lost = quiet.next("connection", ({ state }) => state === "waiting");
   await quiet.connect();
-  await refuses(quiet.connection.command("ping", {}), "network", { temporary: true });
+  await refuses(inside(quiet).connection.command("ping", {}), "network", { temporary: true });
   assert.match((await lost).error.message, /No answer to/);
 });
 
