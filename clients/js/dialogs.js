@@ -91,8 +91,11 @@ export const dialogs = ofParley({
 
 /** What the core needs for it, and apps do not call. */
 export const dialogSupport = {
-  /** A page of the user's dialogs, or one dialog, of an answer. */
-  applyAnswer(answer, asked = this.store.clock) {
+  /**
+   * Applies an answer: a page of the user's dialogs, or one dialog. `asked` is the time of the request by the store's clock; without it the
+   * answer is taken for newer than all events.
+   */
+  applyAnswer(answer, asked) {
     if (answer.items) {
       this.store.cursor ??= answer.cursor;
       this.store.listCursor = answer.nextCursor ?? null;

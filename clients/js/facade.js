@@ -1,6 +1,6 @@
 /**
- * The objects that do the work, by the objects that apps hold. Those have what parley.d.ts declares and nothing else, and lead to no object of
- * this map, which the package does not export.
+ * The objects that do the work, by the objects that apps hold. What apps hold has what parley.d.ts declares and nothing else, and does not
+ * lead to what does the work: the package does not export this map.
  *
  * @type {WeakMap<object, any>}
  */
@@ -15,12 +15,14 @@ export const internals = new WeakMap();
  */
 export function forward(type, methods, properties) {
   for (const name of methods) {
+    /** @this {object} */
     const value = function (...values) {
       return internals.get(this)[name](...values);
     };
     Object.defineProperty(type.prototype, name, { value, writable: true, configurable: true });
   }
   for (const name of properties) {
+    /** @this {object} */
     const get = function () {
       return internals.get(this)[name];
     };
