@@ -268,6 +268,39 @@ import Testing
     #expect(gone.extras == Array("<show/>".utf8))
   }
 
+  /// Participants of a read-only room have no voice, whatever their role is shown as; moderators have.
+  @Test func inAReadOnlyRoomStatusesAndNicksAreThoseOfVisitors() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member), (paris, .member)])
+    let all = try await stage.seats(room, romeo, juliet)
+    func presence(_ party: Party, _ status: String) -> Presence {
+      Presence(from: party, resource: "r", availability: .away, status: status, time: stage.clock.now)
+    }
+    func seenOnEntering() async throws -> Set<String?> {
+      let session = RecordingSession(paris)
+      let entered = try #require(try await stage.enter(room, session))
+      try await stage.act(.exit(.address(room.address), nil), by: session)
+      return Set(entered.others.map { $0.presence.status })
+    }
+    try await stage.act(.show(.address(room.address), presence(juliet, "Hear me")), by: all[1])
+    try await stage.act(.show(.address(room.address), presence(romeo, "I may")), by: all[0])
+    #expect(try await seenOnEntering() == ["Hear me", "I may"])
+    try await stage.act(.configure(.dialog(room.dialog), .change { $0.isReadOnly = true }), by: romeo)
+    #expect(try await seenOnEntering() == [nil, "I may"])
+    for session in all { _ = session.taken() }
+    try await stage.act(.show(.address(room.address), presence(juliet, "Hear me now")), by: all[1])
+    let hushed = try #require(shown(to: all[0]).first)
+    #expect(hushed.availability == .away && hushed.status == nil)
+    try await stage.enter(room, all[1], "sun", isJoin: false)
+    let refusal = try await problem { try await stage.enter(room, all[1], "moon", isJoin: false) }
+    #expect(refusal?.code == "visitor-too-fast")
+    try await stage.act(.show(.address(room.address), presence(juliet, "Hear me again")), by: all[1])
+    try await stage.act(.configure(.dialog(room.dialog), .change { $0.isReadOnly = false }), by: romeo)
+    #expect(try await seenOnEntering() == ["Hear me again", "I may"])
+    try await stage.enter(room, all[1], "moon", isJoin: false)
+  }
+
   @Test func whoHasNoVoiceChangesTheNickOnceAMinute() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)

@@ -55,7 +55,12 @@ import Testing
     let room = try await stage.room(by: romeo, with: [(juliet, .member), (paris, .admin), (tybalt, .member)])
     let all = try await stage.seats(room, romeo, juliet)
     func setReadOnly(_ isReadOnly: Bool, by author: Party) async throws {
-      try await stage.act(.configure(.dialog(room.dialog), .change { $0.isReadOnly = isReadOnly }), by: author)
+      let draft = SettingsDraft.change {
+        $0.isReadOnly = isReadOnly
+        $0.participantsSetTopic = true
+        $0.whispers = .participants
+      }
+      try await stage.act(.configure(.dialog(room.dialog), draft), by: author)
     }
     try await stage.say("before", in: room, by: all[1])
     #expect(try await problem { try await setReadOnly(true, by: paris) } == .notOwner)
@@ -69,10 +74,21 @@ import Testing
     try await stage.role("juliet", .visitor, in: room, by: all[0])
     try await stage.role("juliet", .participant, in: room, by: all[0])
     #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .noVoice)
+    let topic = RoomIntent.topic(.dialog(room.dialog), text: "x", stanza: nil)
+    #expect(try await problem { try await stage.act(topic, by: juliet) } == .notModerator)
+    // Those with voice may write to each other, and to moderators everybody.
+    let seat = RecordingSession(tybalt)
+    try await stage.enter(room, seat)
+    let toTybalt = RoomIntent.pass(.address(room.address), nick: "tybalt", whisper(juliet))
+    #expect(try await problem { try await stage.act(toTybalt, by: all[1]) } == .noWhispers)
+    try await stage.act(.pass(.address(room.address), nick: "romeo", whisper(juliet)), by: all[1])
     try await stage.say("from the owner", in: room, by: all[0])
     try await stage.say("from an admin who is not there", in: room, by: paris)
     try await setReadOnly(false, by: romeo)
     try await stage.say("after", in: room, by: all[1])
+    try await stage.act(topic, by: juliet)
+    try await stage.act(toTybalt, by: all[1])
+    try await stage.act(.exit(.address(room.address), nil), by: seat)
     try await stage.say("from afar", in: room, by: tybalt)
   }
 

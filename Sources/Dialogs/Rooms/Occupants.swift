@@ -60,6 +60,8 @@ struct Occupants: Equatable {
 
   final class PresenceCache {
     var presence: OccupantPresence?
+    /// Whether the room was read-only, where participants show no text.
+    var isReadOnly = false
   }
 
   /// The previous and the new value at a key; `nil` for none.

@@ -36,7 +36,8 @@ public struct RoomSettings: Hashable, Sendable {
   public var isListed = false
   /// Whether users without affiliation enter without voice.
   public var isModerated = false
-  /// Whether only moderators have a voice, as admins and owners are. A role below is shown, and does not count.
+  /// Whether only moderators have a voice, among them all admins and owners. Others keep the role that is shown
+  /// (`speakingRole`).
   public var isReadOnly = false
   /// Whether everyone sees the occupants' addresses (non-anonymous); otherwise only moderators.
   public var showsAddresses = true
@@ -92,6 +93,10 @@ public struct RoomSettings: Hashable, Sendable {
   var textBytes: Int {
     [name, about, metadata, avatarHash, password, language].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
   }
+
+  /// Returns the role that decides what somebody may say, also by a topic, a status, a nick or a private message: a
+  /// participant of a read-only room counts as a visitor.
+  func speakingRole(of role: Role) -> Role { isReadOnly && role == .participant ? .visitor : role }
 
   /// The settings without the password, which others may read.
   public var withoutPassword: RoomSettings {

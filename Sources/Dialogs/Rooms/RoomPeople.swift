@@ -158,7 +158,8 @@ extension Judge {
     _ nick: String, of author: Party, _ member: Member?, in room: Room
   ) throws(Problem) {
     let present = rooms.occupants(of: room.id)?.occupant(of: author.id)
-    guard present.map({ $0.role == .visitor }) ?? (member?.affiliation == .watcher) else { return }
+    let role = present?.role ?? member?.affiliation.role(isModerated: false)
+    guard let role, room.settings.speakingRole(of: role) == .visitor else { return }
     try hold(Self.nick(nick).nick, after: present?.nick ?? member?.nick, of: author, in: room)
   }
 

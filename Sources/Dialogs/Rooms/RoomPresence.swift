@@ -57,7 +57,9 @@ extension Judge {
 
     let (nick, key) = try self.nick(wishing: (wish, wishKey), of: author, member, beside: companion, in: state)
     let role = companion?.role ?? affiliation.role(isModerated: state.room.settings.isModerated)
-    if role == .visitor, companion == nil { try hold(nick, of: author, in: state.room) }
+    if companion == nil, state.room.settings.speakingRole(of: role) == .visitor {
+      try hold(nick, of: author, in: state.room)
+    }
     let isReserved = try reserve(nick, for: member, in: state)
     let comesBack = try readmit(post, to: state) != nil
     if comesBack { member = try self.member(author.id, in: state) }
@@ -215,7 +217,9 @@ extension Judge {
 
     try pace(post.author, in: state)
     guard try isFree(wish, for: post.author.id, in: state) else { throw Problem.nickTaken }
-    if present.role == .visitor { try hold(wish.nick, after: present.nick, of: post.author, in: state.room) }
+    if state.room.settings.speakingRole(of: present.role) == .visitor {
+      try hold(wish.nick, after: present.nick, of: post.author, in: state.room)
+    }
     if try !reserve(wish.nick, for: member, in: state), !present.isShown { post.charge?.giveBack(now: now) }
     let leaving = occupantPresence(
       of: present, in: state.room, presence: unavailable(present.party, present.sessions.last?.presence.resource),

@@ -21,7 +21,7 @@ extension Judge {
     _ post: Post, in state: RoomCache.State
   ) throws -> Speaker {
     let occupants = rooms.occupants(of: state.room.id)
-    func role(_ role: Role) -> Role { state.room.settings.isReadOnly && role == .participant ? .visitor : role }
+    func role(_ role: Role) -> Role { state.room.settings.speakingRole(of: role) }
     // An author who is present with another session acts as that occupant.
     if let occupant = session(of: post).flatMap({ occupants?.occupant(of: $0) })
       ?? occupants?.occupant(of: post.author.id)
@@ -350,7 +350,7 @@ extension Judge {
     let isAllowed =
       switch room.settings.whispers {
       case .anyone: true
-      case .participants: author.role >= .participant
+      case .participants: room.settings.speakingRole(of: author.role) >= .participant
       case .moderators: author.role == .moderator
       case .none: false
       }

@@ -320,7 +320,7 @@ extension Judge {
   ) -> OccupantPresence {
     let own = presence ?? occupant.sessions.last?.presence ?? unavailable(occupant.party, nil)
     // Who may not speak says nothing by a status either.
-    let shown = occupant.role == .visitor ? own.quieted() : own
+    let shown = room.settings.speakingRole(of: occupant.role) == .visitor ? own.quieted() : own
     return OccupantPresence(
       room: room.name, nick: occupant.nick, party: occupant.party, resource: shown.resource,
       affiliation: affiliation ?? occupant.affiliation, role: role ?? (shown.isAvailable ? occupant.role : .none),
@@ -331,9 +331,15 @@ extension Judge {
 
   /// Returns the occupant's presence without status codes: shared, so that it is encoded once for all who enter.
   func plainPresence(of occupant: Occupants.Occupant, in room: Room) -> OccupantPresence {
-    if let known = occupant.presenceCache.presence, known.showsAddress == room.settings.showsAddresses { return known }
+    let cache = occupant.presenceCache
+    if let known = cache.presence, known.showsAddress == room.settings.showsAddresses,
+      cache.isReadOnly == room.settings.isReadOnly
+    {
+      return known
+    }
     let presence = occupantPresence(of: occupant, in: room)
-    occupant.presenceCache.presence = presence
+    cache.presence = presence
+    cache.isReadOnly = room.settings.isReadOnly
     return presence
   }
 
