@@ -441,7 +441,8 @@ export class DialogScreen {
     const close = menu(place, [
       react,
       this.mayWrite && { icon: "reply", label: t("message.reply"), action: () => this.composer.reply(message) },
-      isMine &&
+      this.mayWrite &&
+        isMine &&
         type === "text" &&
         !message.forwardedFrom && { icon: "edit", label: t("message.edit"), action: () => this.composer.edit(message) },
       message.content.text && {
@@ -460,11 +461,12 @@ export class DialogScreen {
           label: t("message.forward"),
           action: () => forwardSheet(app, message),
         },
-      (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members") && {
-        icon: "pin",
-        label: t(message.pinnedAt ? "message.unpin" : "message.pin"),
-        action: () => attempt(() => app.parley.pin(this.dialogId, message.id, !message.pinnedAt)),
-      },
+      this.mayWrite &&
+        (!this.isGroup || this.isAdmin || this.dialog.whoPins === "members") && {
+          icon: "pin",
+          label: t(message.pinnedAt ? "message.unpin" : "message.pin"),
+          action: () => attempt(() => app.parley.pin(this.dialogId, message.id, !message.pinnedAt)),
+        },
       {
         icon: "star",
         label: t(isStarred ? "message.unstar" : "message.star"),
@@ -485,15 +487,16 @@ export class DialogScreen {
         danger: true,
         action: () => attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "me")),
       },
-      (isMine || (this.isGroup && this.isAdmin)) && {
-        icon: "trash",
-        label: t("message.deleteForAll"),
-        danger: true,
-        action: async () => {
-          if (await ask(t("message.deleteForAll"), t("message.deleteForAllText"), t("delete")))
-            attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "everyone"));
+      this.mayWrite &&
+        (isMine || (this.isGroup && this.isAdmin)) && {
+          icon: "trash",
+          label: t("message.deleteForAll"),
+          danger: true,
+          action: async () => {
+            if (await ask(t("message.deleteForAll"), t("message.deleteForAllText"), t("delete")))
+              attempt(() => app.parley.deleteMessage(this.dialogId, message.id, "everyone"));
+          },
         },
-      },
     ]);
   }
 
