@@ -187,6 +187,12 @@ screenshots: packages $(VENV)/ready ## docs/images/*.png: screens of the web cli
 	swift build --product parley
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python3 Tests/Clients/screenshots.py
 
+.PHONY: data-folder
+data-folder: packages $(VENV)/ready ## Tests/DataFolders/VERSION.sql, before the release VERSION: what later versions must upgrade
+	@test -n "$(VERSION)" || { echo "make: VERSION=0.2.0 says which release this is" >&2; exit 1; }
+	swift build --product parley
+	$(VENV)/bin/python3 Tests/Clients/data_folder.py Tests/DataFolders/$(VERSION).sql
+
 .PHONY: soak
 soak: packages $(VENV)/ready ## 100,000 arrivals and resumptions of clients, both cores busy; SOAK='--seed N' or other options
 	@swift build -c release --product parley

@@ -15,7 +15,7 @@ public struct BackupFile {
 
   /// Opens a file.
   ///
-  /// - Throws: A `StoreFailure` if it is no database of Parley, or one of a newer release.
+  /// - Throws: A `StoreFailure` if it is no database of Parley, of a newer release, or of a version that is too old to be upgraded.
   public init(path: String) throws {
     connection = try Connection(path: path, cacheBytes: StoreLimits.copyCacheBytes)
     guard try connection.int("SELECT count(*) FROM sqlite_schema") ?? 0 > 0 else {

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 from lib.apps import App
-from lib.harness import BINARY, PATIENCE, Failure, Log, Server, environment, expect, small_disk, until, without_privileges
+from lib.harness import BINARY, PATIENCE, ROOT, Failure, Log, Server, environment, expect, small_disk, until, without_privileges
 from lib.scrape import get
 from lib.wire import XMPP
 
@@ -180,9 +180,24 @@ def data(checks):
     with checks.check("fault: a data folder of an earlier release is a warning only about addresses that the configuration names"), Server() as server:
         server.add_users("romeo")
         with contextlib.closing(sqlite3.connect(os.path.join(server.data, "parley.db"))) as database, database:
-            database.execute("DELETE FROM grdb_migrations WHERE identifier = (SELECT max(identifier) FROM grdb_migrations)")
+            database.execute("DELETE FROM migrations WHERE identifier = (SELECT max(identifier) FROM migrations)")
         expect("earlier release" not in server.command("check"), "a warning of every update")
         warned(server, "The accounts of admins were not checked: the data folder is of an earlier release", settings={"admins": "romeo@localhost"})
+    with checks.check("fault: a data folder of the last development version is upgraded, an older one is refused"), Server() as server:
+        os.mkdir(server.data)
+        path = os.path.join(server.data, "parley.db")
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            database.executescript((ROOT / "Tests/DataFolders/development.sql").read_text())
+            database.execute("DELETE FROM grdb_migrations WHERE identifier = '0062-hook-lanes'")
+            database.commit()
+            refused(server, FAILURE, "schema 61, made by a development version before 0.1.0", "start the last of those versions on it once")
+            database.execute("INSERT INTO grdb_migrations VALUES ('0062-hook-lanes')")
+            database.commit()
+        server.start()
+        expect("benvolio@localhost" in server.command("user", "list"), "the users are not there")
+        server.stop()
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            expect(database.execute("SELECT name FROM sqlite_schema WHERE name LIKE '%migrations'").fetchall() == [("migrations",)], "it is as before")
     with checks.check("fault: the database is no database"), Server() as server:
         os.mkdir(server.data)
         pathlib.Path(server.data, "parley.db").write_bytes(b"no database at all\n" * 500)

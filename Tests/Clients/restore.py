@@ -147,7 +147,7 @@ def refused(checks, server):
 
 def newer(path):
     with sqlite3.connect(path) as database:
-        database.execute("INSERT INTO grdb_migrations VALUES ('9999-future')")
+        database.execute("INSERT INTO migrations VALUES ('9999-future')")
 
 
 def other_domain(path):

@@ -261,7 +261,7 @@ import Testing
       try Files.write([], to: place.folder + "/empty.db", mode: 0o600)
       #expect(try await place.refusal(place.folder + "/empty.db").contains("is no backup of Parley"))
       let newer = try copy("newer.db")
-      try await place.edit(newer, "INSERT INTO grdb_migrations VALUES ('9999-future')")
+      try await place.edit(newer, "INSERT INTO migrations VALUES ('9999-future')")
       #expect(try await place.refusal(newer).contains("made by a newer release"))
       let damaged = try copy("damaged.db")
       let file = try #require(FileHandle(forUpdatingAtPath: damaged))
@@ -276,6 +276,20 @@ import Testing
         ))
       #expect(!Files.exists(place.data))
       #expect(try await place.restore(made.path).users == 1)
+    }
+  }
+
+  @Test func aBackupOfTheLastDevelopmentVersionIsUpgradedAndAnOlderOneIsRefused() async throws {
+    try await withScratchFolder { folder in
+      let place = try Place(folder)
+      let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path
+      let (last, older) = (folder + "/last.db", folder + "/older.db")
+      for path in [last, older] { try await place.edit(path, ".read '\(tests)/DataFolders/development.sql'") }
+      try await place.edit(older, "DELETE FROM grdb_migrations WHERE identifier = '0062-hook-lanes'")
+      #expect(try await place.refusal(older).contains("schema 61, made by a development version before 0.1.0"))
+      let report = try await place.restore(last)
+      #expect(report.users == 7 && report.migrations == 1)
+      #expect(report.lines.contains("It is of an older release; its schema was brought up to date."))
     }
   }
 

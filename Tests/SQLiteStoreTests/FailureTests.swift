@@ -67,7 +67,7 @@ import Testing
   @Test func aNewerSchemaIsRefused() throws {
     let folder = try Folder()
     try folder.open().close()
-    try folder.edit { try $0.execute("INSERT INTO grdb_migrations VALUES ('0099-later')") }
+    try folder.edit { try $0.execute("INSERT INTO migrations VALUES ('0099-later')") }
     #expect(throws: StoreFailure.schemaTooNew(found: 99, known: Migration.all.last?.number ?? 0)) { try folder.open() }
     #expect(
       "\(StoreFailure.schemaTooNew(found: 99, known: 1))"

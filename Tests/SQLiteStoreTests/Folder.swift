@@ -24,6 +24,22 @@ final class Folder {
     return try SQLiteStore(path: database, options: options)
   }
 
+  /// The versions of which `Tests/DataFolders` has a data folder.
+  static func formerVersions() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: formerFolders).filter { $0.hasSuffix(".sql") }
+      .map { String($0.dropLast(4)) }.sorted()
+  }
+
+  private static var formerFolders: String {
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().path + "/DataFolders"
+  }
+
+  /// Makes the database that a former version left.
+  func load(_ version: String) throws {
+    let text = try String(contentsOfFile: "\(Self.formerFolders)/\(version).sql", encoding: .utf8)
+    try edit { try $0.execute(text) }
+  }
+
   /// Runs `body` with a connection of another program to the file.
   func edit<Value>(_ body: (Connection) throws -> Value) throws -> Value {
     try body(Connection(path: database))

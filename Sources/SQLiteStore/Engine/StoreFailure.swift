@@ -8,6 +8,8 @@ public enum StoreFailure: Error, Hashable, Sendable {
   case foreign(path: String)
   /// The file was written by a newer release.
   case schemaTooNew(found: Int, known: Int)
+  /// The file was written by a development version before 0.1.0 that was not the last of them.
+  case unreleased(schema: Int)
   /// The engine does not sync its commits although it was told to.
   case notDurable(synchronous: Int64)
   /// Another process or connection holds the database for longer than `SQLiteStore.Options.busyTimeout`.
@@ -33,6 +35,9 @@ extension StoreFailure: CustomStringConvertible {
     case .foreign(let path): "\(path) is not a Parley database"
     case .schemaTooNew(let found, let known):
       "the database has schema \(found), made by a newer release; this one knows schemas up to \(known)"
+    case .unreleased(let schema):
+      "the database has schema \(schema), made by a development version before 0.1.0: start the last of those versions "
+        + "on it once, or export its users with the version that made it and import them"
     case .notDurable(let synchronous):
       "the database engine does not sync its commits (synchronous is \(synchronous), not 2)"
     case .locked: "the database is in use by another process"
