@@ -50,12 +50,14 @@ extension Identity.Issuer: FieldCodable {
   }
 
   public init?(field: FieldValue) {
-    switch field {
-    case .text("external"): self = .external
-    case .text("email"): self = .email
-    case .text("phone"): self = .phone
-    case .text(let text) where text.hasPrefix("provider:"): self = .provider(String(text.dropFirst("provider:".count)))
-    default: return nil
+    guard case .text(let text) = field else { return nil }
+    switch text {
+    case "external": self = .external
+    case "email": self = .email
+    case "phone": self = .phone
+    default:
+      guard text.hasPrefix("provider:") else { return nil }
+      self = .provider(String(text.dropFirst("provider:".count)))
     }
   }
 }

@@ -69,14 +69,12 @@ extension Hub {
       }
       guard case .stanza(let stanza) = signal else {
         for onlineSession in other?.onlineSessions ?? [] {
-          switch signal {
           // For one device.
-          case .call(let signal):
-            if onlineSession.resource != resource || (onlineSession.door == .app) != signal.isForApp { continue }
-          // For one device of an app.
-          case .profile: if onlineSession.door != .app || onlineSession.resource != resource { continue }
-          default: break
+          if case .call(let call) = signal {
+            if onlineSession.resource != resource || (onlineSession.door == .app) != call.isForApp { continue }
           }
+          // For one device of an app.
+          if case .profile = signal, onlineSession.door != .app || onlineSession.resource != resource { continue }
           batch.add(.signal(signal, .direct), to: onlineSession.session)
           taken = true
         }

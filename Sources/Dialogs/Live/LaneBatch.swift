@@ -82,10 +82,12 @@ struct LaneBatch {
     var found = Parley.nobody.address
     for effect in effects {
       let post: Post
-      switch effect {
-      case .settled(let ended, _): post = ended
-      case .rest(let rest): post = rest
-      default: continue
+      if case .settled(let ended, _) = effect {
+        post = ended
+      } else if case .rest(let rest) = effect {
+        post = rest
+      } else {
+        continue
       }
       // A component that acts in a user's name does so for the user.
       found = post.behalf?.user ?? post.author.address

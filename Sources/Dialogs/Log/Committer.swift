@@ -296,10 +296,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private func takeNodeDeliveries(of post: Post) -> Int {
     defer { nodeAudience = (0, 0) }
     if post.isFromBackend { return 0 }
-    switch post.intent {
-    case .node, .visit, .profile: return nodeAudience.subscribers + (post.charge == nil ? nodeAudience.contacts : 0)
-    default: return nodeAudience.subscribers
-    }
+    return nodeAudience.subscribers + (post.intent.isOfNodes && post.charge == nil ? nodeAudience.contacts : 0)
   }
 
   /// Charges whoever caused the deliveries: a component that acts in a user's name for itself, as for those to contacts.
@@ -571,10 +568,33 @@ extension Result<Receipt, Problem> {
   /// - Parameter isSpread: Whether something of it is for a room or for contacts.
   fileprivate func toldNobody(of intent: Intent, isSpread: Bool) -> Bool {
     guard case .success = self else { return true }
-    switch intent {
-    case .room(.say), .room(.signal), .room(.marker), .node, .profile: return !isSpread
     // The rules of other changes in a room give the charge back themselves.
-    default: return false
+    return intent.refundsIfUnspread && !isSpread
+  }
+}
+
+extension Intent {
+  /// Whether it changes a node or a profile: its author is charged for the notifications of the contacts of its owner.
+  fileprivate var isOfNodes: Bool {
+    switch self {
+    case .node, .visit, .profile: true
+    case .message, .marker, .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block,
+      .report, .unblock, .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call, .room,
+      .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm, .leave,
+      .endTyping, .imported, .refused, .erase, .work:
+      false
+    }
+  }
+
+  /// Whether its charge is given back where nothing of it was for a room or for contacts (`Result.toldNobody`).
+  fileprivate var refundsIfUnspread: Bool {
+    switch self {
+    case .room(.say), .room(.signal), .room(.marker), .node, .profile: true
+    case .message, .marker, .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block,
+      .report, .unblock, .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call, .room,
+      .visit, .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm,
+      .leave, .endTyping, .imported, .refused, .erase, .work:
+      false
     }
   }
 }

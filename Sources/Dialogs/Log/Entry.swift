@@ -207,7 +207,9 @@ extension Fact {
     switch self {
     case .message(let message): message.sequence > 0
     case .room(let change): change.sequence > 0
-    default: false
+    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser,
+      .draft, .scheduledMessage, .call, .notification, .undelivered:
+      false
     }
   }
 

@@ -178,7 +178,11 @@ extension Intent {
     case .node(.subscribers(node: _, let changes), at: _): max(1, changes.count / Limits.rowsPerStanza)
     case .node(.purge, at: _), .node(.delete, at: _): Limits.erasedEntriesAtOnce / Limits.rowsPerStanza
     case .block(let patterns, reports: _), .unblock(let patterns): max(1, patterns.count / Limits.rowsPerStanza)
-    default: 1
+    case .message, .marker, .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .report,
+      .profile, .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call, .node, .visit,
+      .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm, .leave,
+      .endTyping, .imported, .refused, .erase, .work:
+      1
     }
   }
 
@@ -187,7 +191,11 @@ extension Intent {
   fileprivate var isForStop: Bool {
     switch self {
     case .work, .confirm, .leave: true
-    default: false
+    case .message, .marker, .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block,
+      .report, .unblock, .profile, .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call,
+      .room, .node, .visit, .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal,
+      .endTyping, .imported, .refused, .erase:
+      false
     }
   }
 
@@ -213,7 +221,10 @@ extension Intent {
     case .signal(.stanza(let stanza), to: _), .outbox(.owe(let stanza)): stanza.byteCount
     case .signal(.presence(let presence), to: _), .signal(.shown(let presence, to: _), to: _): presence.byteCount
     case .setPrivateXML(let drafts): drafts.reduce(0) { $0 + ($1.bytes?.count ?? 0) }
-    default: 0
+    case .contact, .removeContact, .befriend, .link, .contactGroup, .block, .report, .unblock, .openDialog, .settings,
+      .perUser, .draft, .scheduledMessage, .call, .node, .archivePreferences, .blob, .push, .goOnline, .handOver,
+      .outbox, .signal, .confirm, .leave, .endTyping, .imported, .refused, .erase, .work:
+      0
     }
   }
 }
@@ -244,7 +255,9 @@ extension RoomIntent {
       .destroy(_, reason: let reason, alternate: _, password: _):
       reason?.utf8.count ?? 0
     case .decline(_, to: _, reason: let reason, id: _, extras: let extras): (reason?.utf8.count ?? 0) + extras.count
-    default: 0
+    case .create, .introduce, .probe, .face, .expelOutsiders, .prepare, .abandon, .askForVoice, .register, .endMembers,
+      .endEmpty, .removeContent, .readNicks, .occupants, .place, .headcounts, .come, .vacate, .lose:
+      0
     }
   }
 }

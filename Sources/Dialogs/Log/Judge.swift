@@ -533,7 +533,9 @@ struct Judge {
     // With its end, of which the number of rooms is not known here (`CommitLoop.timeOfEnd`).
     case .followed(let memberships, _): looks += 2 * Limits.looksPerPlace * memberships.count
     case .room(.sessionMoved): looks += Limits.looksPerPlace
-    default: break
+    case .settled, .entry, .arrived, .handedOver, .signal, .presence, .contactGroupPresences, .closed, .later, .rest,
+      .pushing, .alerts, .owed, .calls, .reports, .outbox, .room, .vacated, .typingOverdue:
+      break
     }
     effects.append(item)
   }

@@ -258,7 +258,11 @@ public final class Parley: Sendable {
       if let host, host != post.author.address { return post }
       count = hub.subscriberCountMax(of: post.author.id, nil)
     case .profile: count = hub.subscriberCountMax(of: post.author.id, nil)
-    default: return post
+    case .message, .marker, .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block,
+      .report, .unblock, .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call, .visit,
+      .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm, .leave,
+      .endTyping, .imported, .refused, .erase, .work:
+      return post
     }
     if count < Limits.fanOutMin { return post }
     let now = clock.now
@@ -304,11 +308,9 @@ public final class Parley: Sendable {
   /// (`Committer`).
   private func canWait(_ post: Post) -> Bool {
     guard hub.federation != nil else { return false }
-    return switch post.intent {
-    case .message(let draft): realmTable.home(ofDomain: draft.to.domain) == nil
-    case .outbox(.taken): true
-    default: false
-    }
+    if case .message(let draft) = post.intent { return realmTable.home(ofDomain: draft.to.domain) == nil }
+    if case .outbox(.taken) = post.intent { return true }
+    return false
   }
 
   /// Whether a backend checks messages before they are committed.

@@ -291,7 +291,11 @@ extension Intent {
   var isLeaving: Bool {
     switch self {
     case .room(.vacate), .room(.exit), .room(.lose), .leave: true
-    default: false
+    case .message, .marker, .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block,
+      .report, .unblock, .profile, .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call,
+      .room, .node, .visit, .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal,
+      .confirm, .endTyping, .imported, .refused, .erase, .work:
+      false
     }
   }
 }

@@ -76,11 +76,12 @@ public struct ImportedMessage: Sendable {
 extension Intent {
   /// The time of the history that this imports.
   fileprivate var past: Timestamp? {
-    switch self {
-    case .imported(.message(let message)): message.time
-    case .imported(.roomMessage(let message)): message.time
-    case .imported(.room(let room)): room.time
-    default: nil
+    guard case .imported(let imported) = self else { return nil }
+    return switch imported {
+    case .message(let message): message.time
+    case .roomMessage(let message): message.time
+    case .room(let room): room.time
+    case .contact, .request, .file, .roomPerson: nil
     }
   }
 }

@@ -42,7 +42,7 @@ public enum ProfileNode: String, CaseIterable, Sendable {
   func holds(_ content: NodeContent) -> Bool {
     switch (self, content) {
     case (.nickname, .nickname), (.avatarData, .avatar), (.avatarMetadata, .avatarMetadata), (.vCard4, .card): true
-    default: false
+    case (.nickname, _), (.avatarData, _), (.avatarMetadata, _), (.vCard4, _): false
     }
   }
 }

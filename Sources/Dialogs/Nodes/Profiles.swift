@@ -142,7 +142,7 @@ extension Judge {
         if let name, name.utf8.count > Limits.displayNameBytesMax { throw Problem.payloadTooBig }
       }
       if let photo = card.photo, photo.bytes.count > Limits.avatarBytesMax { throw Problem.payloadTooBig }
-    default: break
+    case .avatarMetadata, .opaque, .bookmark, .bookmarks, .displayed: break
     }
   }
 
@@ -277,10 +277,10 @@ extension Judge {
     let newest = try writer.items(in: ProfileNode.vCard4.rawValue, of: owner.id, newest: true, limit: 1).last
     var bytes: [UInt8] = []
     switch newest?.content {
-    case .card(let card): bytes = card.bytes
+    case .card(let card)?: bytes = card.bytes
     // An item stored before the server knew the node: its names are ignored.
-    case .opaque(let said): bytes = said
-    default: break
+    case .opaque(let said)?: bytes = said
+    case .bookmark?, .displayed?, .bookmarks?, .nickname?, .avatar?, .avatarMetadata?, nil: break
     }
     try write(
       .card(Card4(fullName: fullName, displayName: profile.displayName, bytes: bytes)), as: newest?.id, in: .vCard4,

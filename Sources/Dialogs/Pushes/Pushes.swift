@@ -106,7 +106,9 @@ extension Entry {
         ? Message(
           sequence: 0, content: Content(kind: .none), envelope: change.message?.envelope ?? Envelope(), traits: .rings)
         : nil
-    default: nil
+    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings,
+      .perUser, .draft, .scheduledMessage, .notification, .undelivered:
+      nil
     }
   }
 }

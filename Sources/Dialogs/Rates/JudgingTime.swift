@@ -82,7 +82,11 @@ extension Intent {
   var isOfServer: Bool {
     switch self {
     case .work, .erase, .imported, .outbox, .endTyping, .refused: true
-    default: false
+    case .message, .marker, .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block,
+      .report, .unblock, .profile, .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call,
+      .room, .node, .visit, .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver, .signal, .confirm,
+      .leave:
+      false
     }
   }
 }

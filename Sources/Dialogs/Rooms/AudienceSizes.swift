@@ -68,17 +68,18 @@ extension RoomIntent {
     // An entry for each person, and a presence or a notice.
     case .members(let room, let drafts): return (room, 2 * drafts.count)
     case .roles(let room, let drafts): return (room, drafts.count)
-    default: return nil
+    case .create, .introduce, .probe, .exit, .whisper, .pass, .face, .expelOutsiders, .prepare, .abandon, .invite,
+      .decline, .askForVoice, .destroy, .endMembers, .endEmpty, .removeContent, .readNicks, .occupants, .place,
+      .headcounts, .come, .vacate, .lose:
+      return nil
     }
   }
 
   /// The room whose occupants the request lists, and how many of them at most; `nil` for any other request.
   var list: (room: RoomReference, atMost: Int)? {
-    switch self {
-    case .occupants(let room, let count): (room, count)
-    case .probe(let room, nil): (room, .max)
-    default: nil
-    }
+    if case .occupants(let room, let count) = self { return (room, count) }
+    if case .probe(let room, nil) = self { return (room, .max) }
+    return nil
   }
 
   /// The number of people whose affiliations or roles are changed.
@@ -88,7 +89,10 @@ extension RoomIntent {
     case .roles(_, let drafts): drafts.count
     case .configure(_, let draft): draft.members.count
     case .create(let draft): draft.members.count
-    default: 0
+    case .introduce, .enter, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .expelOutsiders,
+      .prepare, .abandon, .topic, .invite, .decline, .askForVoice, .register, .destroy, .endMembers, .endEmpty,
+      .removeContent, .readNicks, .occupants, .place, .headcounts, .come, .vacate, .lose:
+      0
     }
   }
 
@@ -102,7 +106,10 @@ extension RoomIntent {
     case .members(_, let drafts):
       drafts.allSatisfy { ($0.affiliation ?? .owner) <= Affiliation.watcher && $0.nick == nil }
     case .say(_, let draft): if case .moderation? = draft.reference?.kind { true } else { false }
-    default: false
+    case .create, .introduce, .enter, .show, .probe, .exit, .signal, .whisper, .pass, .face, .marker, .expelOutsiders,
+      .prepare, .abandon, .topic, .invite, .decline, .askForVoice, .register, .destroy, .endMembers, .endEmpty,
+      .removeContent, .readNicks, .occupants, .place, .headcounts, .come, .vacate, .lose:
+      false
     }
   }
 }

@@ -17,7 +17,10 @@ extension RoomIntent {
   var isPieceOfEnd: Bool {
     switch self {
     case .endMembers, .endEmpty, .removeContent: true
-    default: false
+    case .create, .introduce, .enter, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .members,
+      .roles, .configure, .expelOutsiders, .prepare, .abandon, .topic, .invite, .decline, .askForVoice, .register,
+      .destroy, .readNicks, .occupants, .place, .headcounts, .come, .vacate, .lose:
+      false
     }
   }
 }

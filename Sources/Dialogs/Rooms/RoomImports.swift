@@ -282,14 +282,14 @@ extension Judge {
     _ imported: ImportedRoomMessage, _ envelope: Envelope, in state: RoomCache.State
   ) throws -> Entry? {
     try entry(at: imported.time, in: state.room.id) { entry in
-      switch entry.fact {
-      case .message(let message):
-        message.envelope == envelope
+      if case .message(let message) = entry.fact {
+        return message.envelope == envelope
           && (message.content.extras == imported.draft.content.extras || entry.state?.retraction != nil)
-      case .room(let change):
-        if case .topic(let topic) = change.change { topic.text == imported.topic } else { false }
-      default: false
       }
+      if case .room(let change) = entry.fact, case .topic(let topic) = change.change {
+        return topic.text == imported.topic
+      }
+      return false
     }
   }
 }

@@ -373,7 +373,10 @@ extension RoomIntent {
     case .say(let room, _), .topic(let room, _, _): (reference, isOccupants) = (room, true)
     case .members(let room, _), .roles(let room, _), .invite(let room, _, _, _):
       (reference, isOccupants) = (room, false)
-    default: return nil
+    case .create, .introduce, .enter, .show, .probe, .exit, .signal, .whisper, .pass, .face, .marker, .configure,
+      .expelOutsiders, .prepare, .abandon, .decline, .askForVoice, .register, .destroy, .endMembers, .endEmpty,
+      .removeContent, .readNicks, .occupants, .place, .headcounts, .come, .vacate, .lose:
+      return nil
     }
     guard case .address(let address) = reference else { return nil }
     return (address, isOccupants)
