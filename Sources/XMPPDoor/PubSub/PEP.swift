@@ -65,7 +65,7 @@ struct PEP: Feature {
     case .affiliations(let node): affiliations(turn, node)
     case .options(let node, let address, _): try options(turn, node, address)
     case .defaultOptions(let node): defaultOptions(turn, node)
-    default: throw StanzaError(.badRequest)
+    case .publish, .retract, .create, .subscribe, .unsubscribe: throw StanzaError(.badRequest)
     }
   }
 
@@ -110,7 +110,8 @@ struct PEP: Feature {
           writer.element("create") { $0.attribute("node", node) }
         }
       }
-    default: try subscribing(turn, request)
+    case .subscribe, .unsubscribe, .options, .items, .subscriptions, .affiliations, .defaultOptions:
+      try subscribing(turn, request)
     }
   }
 
@@ -124,7 +125,8 @@ struct PEP: Feature {
       turn.visit(node, .retract(item: item, notifies: notifies)) { _, _ in }
     // 8.1.3: users create nodes at their own account only.
     case .create: throw StanzaError(.forbidden)
-    default: try subscribing(turn, request)
+    case .subscribe, .unsubscribe, .options, .items, .subscriptions, .affiliations, .defaultOptions:
+      try subscribing(turn, request)
     }
   }
 
@@ -134,7 +136,8 @@ struct PEP: Feature {
     case .unsubscribe(let node, let address): try change(turn, node, address, .unsubscribe(address))
     case .options(let node, let address, let form?):
       try change(turn, node, address, .pause(address, SubscriptionForm.isPaused(form)))
-    default: throw StanzaError(.badRequest)
+    case .options(_, _, nil), .items, .publish, .retract, .create, .subscriptions, .affiliations, .defaultOptions:
+      throw StanzaError(.badRequest)
     }
   }
 
@@ -180,7 +183,7 @@ struct PEP: Feature {
     case .defaults: defaults(turn)
     case .subscribers(let node): subscribers(turn, of: node)
     case .affiliates(let node): affiliates(turn, of: node)
-    default: throw StanzaError(.badRequest)
+    case .configure, .cancel, .purge, .delete, .setSubscribers, .affiliate: throw StanzaError(.badRequest)
     }
   }
 

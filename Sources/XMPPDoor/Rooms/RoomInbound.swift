@@ -186,7 +186,10 @@ enum RoomInbound {
     case .gone, .internalServerError, .itemNotFound, .jidMalformed, .recipientUnavailable, .redirect,
       .remoteServerNotFound, .remoteServerTimeout, .serviceUnavailable:
       return DeliveryError(condition: "\(error.condition.text)", text: error.text)
-    default: return nil
+    case .badRequest, .conflict, .featureNotImplemented, .forbidden, .notAcceptable, .notAllowed, .notAuthorized,
+      .policyViolation, .registrationRequired, .resourceConstraint, .subscriptionRequired, .undefinedCondition,
+      .unexpectedRequest:
+      return nil
     }
   }
 
@@ -306,7 +309,7 @@ enum RoomInbound {
       switch turn.stanza.messageType {
       case .normal: .normal
       case .headline: .headline
-      default: .chat
+      case .chat, .groupchat, .error: .chat
       }
     guard draft.isSaid || draft.isStored, !draft.isUnstored, !draft.isTransient, type != .headline else {
       return turn.postToRoom(.pass(room, nick: nick, relayed(turn, .message(type), draft, extras)), numbered: true)

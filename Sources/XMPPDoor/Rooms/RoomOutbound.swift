@@ -179,14 +179,13 @@ enum RoomOutbound {
       step.map { MemberListVersion(since: $0.since, until: $0.until, in: presence.room, session.parley) }
     }
     session.send { writer in
-      switch form {
-      case .roomOwn:
+      if form == .roomOwn {
         let version = version ?? (isReader ? stepped() : nil)
         OccupantWriter.write(presence, variant: .own, version: version, to: to, into: &writer)
-      case .roomOpen where !isReader:
+      } else if form == .roomOpen, !isReader {
         // A moderator who is no admin sees addresses, but may not read the lists.
         OccupantWriter.write(presence, variant: .addressed, to: to, into: &writer)
-      default:
+      } else {
         writer.open(.presence)
         writer.attribute("to", to)
         writer.close(with: OccupantWriter.shared(presence, isModerator: form == .roomOpen, version: stepped()))

@@ -47,7 +47,10 @@ public struct PushPublisher: PushRoute {
     case .recipientUnavailable, .remoteServerTimeout, .remoteServerNotFound, .serviceUnavailable, .internalServerError,
       .featureNotImplemented:
       return .failed
-    default: return error.type == .wait ? .failed : .refused
+    case .badRequest, .conflict, .forbidden, .gone, .itemNotFound, .jidMalformed, .notAcceptable, .notAllowed,
+      .notAuthorized, .policyViolation, .redirect, .registrationRequired, .resourceConstraint, .subscriptionRequired,
+      .undefinedCondition, .unexpectedRequest:
+      return error.type == .wait ? .failed : .refused
     }
   }
 

@@ -597,19 +597,16 @@ final class XMPPSession {
     switch entry.fact {
     case .message(let message): message.traits.contains(.replayed) && entry.room == nil && entry.author.id != party.id
     case .invitation, .undelivered: true
-    default: false
+    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .room, .node, .settings, .perUser, .draft,
+      .scheduledMessage, .call, .notification:
+      false
     }
   }
 
   /// Returns whether a client that has this entry has all messages to the user before it: room messages and copies come
   /// in another order.
   func confirms(_ entry: Entry, _ form: Form) -> Bool {
-    guard form == .direct else { return false }
-    switch entry.fact {
-    case .message, .invitation, .undelivered: break
-    default: return false
-    }
-    return isReplayable(entry) && cursor.isInOrder(entry.position)
+    form == .direct && isReplayable(entry) && cursor.isInOrder(entry.position)
   }
 
   /// Whether the client takes in no more at the moment.

@@ -352,7 +352,10 @@ final class XMPPConnection: SessionOutlet {
       charge(stanzas: session.answersRequest(stanza) ? 0 : 1)
     case .management(let element):
       if !session.freeManagement.takes(element, of: session.management.outbound) { charge(stanzas: 1) }
-    default: charge(stanzas: 1)
+    case .nothing, .open, .refuse, .startTLS, .refuseTLS, .challenge, .needCredentials, .verifyPassword, .needUpgrades,
+      .upgrade, .taskData, .storeUpgrade, .verifyToken, .verifyBearer, .needGuest, .authenticated, .admitted,
+      .authenticationFailed, .bind, .reply, .managementFailed, .element, .close, .finish:
+      charge(stanzas: 1)
     }
   }
 
@@ -745,7 +748,10 @@ final class XMPPConnection: SessionOutlet {
         case .needUpgrades, .authenticated, .admitted: return .right
         case .authenticationFailed(_, .password): return .wrong
         // The mechanism failed before a password was checked.
-        default: return .void
+        case .nothing, .open, .refuse, .startTLS, .refuseTLS, .challenge, .needCredentials, .verifyPassword, .upgrade,
+          .taskData, .storeUpgrade, .verifyToken, .verifyBearer, .needGuest, .authenticationFailed, .bind, .reply,
+          .management, .managementFailed, .stanza, .element, .close, .finish:
+          return .void
         }
       }
       return output

@@ -55,10 +55,9 @@ public struct ImportedRecords: Sendable {
   ) throws(Problem) -> NodePublication {
     // Whoever could not read it elsewhere must not read it here, even if the node could not be configured.
     let conditions = try options(form).filter {
-      switch $0 {
-      case .access, .groups: true
-      default: false
-      }
+      if case .access = $0 { return true }
+      if case .groups = $0 { return true }
+      return false
     }
     if node == Displayed.node {
       throw Self.refusal("it names ids of the former server's archive", field: "node")
@@ -124,7 +123,11 @@ public struct ImportedRecords: Sendable {
     case .call(.said(let call)):
       message = call.message
       message.traits.remove(.rings)
-    default: throw Self.refusal("it has nothing that is kept", field: "message")
+    case .contact, .removeContact, .subscription, .befriend, .link, .contactGroup, .redeem, .block, .report, .unblock,
+      .profile, .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call, .room, .node,
+      .visit, .archivePreferences, .setPrivateXML, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm,
+      .leave, .endTyping, .imported, .refused, .erase, .work:
+      throw Self.refusal("it has nothing that is kept", field: "message")
     }
     message.traits.insert(.archived)
     message.traits.remove(.transient)

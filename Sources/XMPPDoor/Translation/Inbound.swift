@@ -222,95 +222,114 @@ enum Inbound {
   // MARK: Presence
 
   static func presence(_ turn: Turn) throws(StanzaError) {
+    switch turn.stanza.presenceType {
+    case .available: try available(turn, true)
+    case .unavailable: try available(turn, false)
+    case .subscribe: try subscribe(turn, .subscribe)
+    case .subscribed: try subscribe(turn, .subscribed)
+    case .unsubscribe: try subscribe(turn, .unsubscribe)
+    case .unsubscribed: try subscribe(turn, .unsubscribed)
+    case .probe: probe(turn)
+    case .error: presenceError(turn)
+    case nil: return
+    }
+  }
+
+  /// Takes a presence that says whether the client is available: to a room, to one address, or to all who may see it.
+  private static func available(_ turn: Turn, _ isAvailable: Bool) throws(StanzaError) {
     let session = turn.session
     let stanza = turn.stanza
-    guard let type = stanza.presenceType else { return }
-    switch type {
-    case .available, .unavailable:
-      if let to = turn.to, isElsewhere(to, session) {
-        if session.isRooms(to.domain) { return try RoomInbound.presence(turn, to, isAvailable: type == .available) }
-        if type == .available { throw elsewhere(to, session) }
-        return
+    if let to = turn.to, isElsewhere(to, session) {
+      if session.isRooms(to.domain) { return try RoomInbound.presence(turn, to, isAvailable: isAvailable) }
+      if isAvailable { throw elsewhere(to, session) }
+      return
+    }
+    session.afterPosts {
+      // Not earlier: a vCard set just ahead of it changes the avatar hash.
+      let presence: Presence
+      do throws(StanzaError) {
+        presence = try typed(turn, isAvailable: isAvailable)
+      } catch {
+        return turn.fail(error)
       }
-      session.afterPosts {
-        // Not earlier: a vCard set just ahead of it changes the avatar hash.
-        let presence: Presence
-        do throws(StanzaError) {
-          presence = try typed(turn, isAvailable: type == .available)
-        } catch {
-          return turn.fail(error)
+      if let to = turn.to, !(to.isBare && to.bare == session.party.address) {
+        if let problem = session.parley.hub.problem(reaching: to.bare, by: session.party) {
+          return turn.fail(problem)
         }
-        if let to = turn.to, !(to.isBare && to.bare == session.party.address) {
-          if let problem = session.parley.hub.problem(reaching: to.bare, by: session.party) {
-            return turn.fail(problem)
-          }
-          if let nick = to.resource, session.isRemote(to.domain) {
-            session.roomsElsewhere.sent(isAvailable: type == .available, to: to.bare, nick: nick)
-          }
-          session.parley.hub.direct(presence, of: session.handle, to: to.bare, resource: to.resource)
-        } else {
-          let isFirst = session.presence == nil
-          session.presence = presence.isAvailable ? presence : nil
-          // XEP-0045 7.14: an unavailable session leaves its rooms.
-          if !presence.isAvailable { RoomInbound.leaveAll(session) }
-          let count = session.parley.hub.setPresence(presence, of: session.handle)
-          session.charge(deliveries: count)
-          if isFirst || !presence.isAvailable { PEP.became(isAvailable: presence.isAvailable, session) }
-          if presence.isAvailable {
-            EntityCapabilities.announced(stanza.element, by: session)
-            if isFirst { requests(session) }
-            session.becameAvailable()
-            if isFirst { Announcements.greet(session) }
-          }
+        if let nick = to.resource, session.isRemote(to.domain) {
+          session.roomsElsewhere.sent(isAvailable: isAvailable, to: to.bare, nick: nick)
+        }
+        session.parley.hub.direct(presence, of: session.handle, to: to.bare, resource: to.resource)
+      } else {
+        let isFirst = session.presence == nil
+        session.presence = presence.isAvailable ? presence : nil
+        // XEP-0045 7.14: an unavailable session leaves its rooms.
+        if !presence.isAvailable { RoomInbound.leaveAll(session) }
+        let count = session.parley.hub.setPresence(presence, of: session.handle)
+        session.charge(deliveries: count)
+        if isFirst || !presence.isAvailable { PEP.became(isAvailable: presence.isAvailable, session) }
+        if presence.isAvailable {
+          EntityCapabilities.announced(stanza.element, by: session)
+          if isFirst { requests(session) }
+          session.becameAvailable()
+          if isFirst { Announcements.greet(session) }
         }
       }
-    case .subscribe, .subscribed, .unsubscribe, .unsubscribed:
-      guard let to = turn.to else { throw StanzaError(.badRequest, "a subscription stanza needs 'to'") }
-      let act: SubscriptionAct =
-        switch type {
-        case .subscribe: .subscribe
-        case .subscribed: .subscribed
-        case .unsubscribe: .unsubscribe
-        default: .unsubscribed
-        }
-      guard to.local != nil || session.isRemote(to.domain) else { throw elsewhere(to, session) }
-      let extras = subscription(stanza, session.loopContext) { $0.is(AccountAffiliations.info) }
-      let kept = extras.isEmpty ? nil : extras
-      turn.post(
-        act == .subscribe
-          ? request(stanza, to: to.bare, extras: kept) : .subscription(act, to: to.bare, stanza: kept))
-    case .probe:
-      if let to = turn.to, isElsewhere(to, session), session.isRooms(to.domain), to.local != nil {
-        return RoomInbound.probe(turn, to)
-      }
-      // Rooms elsewhere may answer their occupants, as those here do (XEP-0045 17.3).
-      if let to = turn.to, session.isRemote(to.domain), session.roomsElsewhere.nicks[to.bare] != nil {
-        let probe = RelayedStanza(
-          name: .presence("probe"), from: session.party, fromResource: session.jid.resource, to: to.bare,
-          toResource: to.resource, id: stanza.id, extras: [])
-        return signal(turn, .stanza(probe), to, bounces: false)
-      }
-      // Servers probe, clients need not (RFC 6121 4.3); a probe is answered all the same where the subscription allows
-      // it.
-      guard let to = turn.to?.bare, to != session.jid.bare,
-        let shown = session.parley.hub.sessions(of: to, seenBy: session.jid.jid)
-      else { return }
-      let bytes = shown.reduce(0) { $0 + ($1.presence?.extras?.count ?? 0) }
-      session.charge(items: shown.count, bytes: bytes)
-      for onlineSession in shown {
-        if let presence = onlineSession.presence { Outbound.presence(presence, to: session) }
-      }
-    case .error:
-      guard let to = turn.to, to.local != nil else { return }
-      if isElsewhere(to, session) {
-        if session.isRooms(to.domain) { RoomInbound.bounced(turn, in: to.bare) }
-      } else if session.isRemote(to.domain) {
-        // A room elsewhere learns from it that the client is gone (XEP-0045 17.3).
-        let relayed = RelayedStanza(
-          name: .presence("error"), from: session.party, fromResource: session.jid.resource, to: to.bare,
-          toResource: to.resource, id: stanza.id, language: stanza.language, extras: extras(of: stanza, session))
-        signal(turn, .stanza(relayed), to, bounces: false)
-      }
+    }
+  }
+
+  /// Takes a subscription stanza (RFC 6121 3).
+  private static func subscribe(_ turn: Turn, _ act: SubscriptionAct) throws(StanzaError) {
+    let session = turn.session
+    let stanza = turn.stanza
+    guard let to = turn.to else { throw StanzaError(.badRequest, "a subscription stanza needs 'to'") }
+    guard to.local != nil || session.isRemote(to.domain) else { throw elsewhere(to, session) }
+    let extras = subscription(stanza, session.loopContext) { $0.is(AccountAffiliations.info) }
+    let kept = extras.isEmpty ? nil : extras
+    turn.post(
+      act == .subscribe
+        ? request(stanza, to: to.bare, extras: kept) : .subscription(act, to: to.bare, stanza: kept))
+  }
+
+  /// Answers a probe, or passes it on to a room.
+  private static func probe(_ turn: Turn) {
+    let session = turn.session
+    let stanza = turn.stanza
+    if let to = turn.to, isElsewhere(to, session), session.isRooms(to.domain), to.local != nil {
+      return RoomInbound.probe(turn, to)
+    }
+    // Rooms elsewhere may answer their occupants, as those here do (XEP-0045 17.3).
+    if let to = turn.to, session.isRemote(to.domain), session.roomsElsewhere.nicks[to.bare] != nil {
+      let probe = RelayedStanza(
+        name: .presence("probe"), from: session.party, fromResource: session.jid.resource, to: to.bare,
+        toResource: to.resource, id: stanza.id, extras: [])
+      return signal(turn, .stanza(probe), to, bounces: false)
+    }
+    // Servers probe, clients need not (RFC 6121 4.3); a probe is answered all the same where the subscription allows
+    // it.
+    guard let to = turn.to?.bare, to != session.jid.bare,
+      let shown = session.parley.hub.sessions(of: to, seenBy: session.jid.jid)
+    else { return }
+    let bytes = shown.reduce(0) { $0 + ($1.presence?.extras?.count ?? 0) }
+    session.charge(items: shown.count, bytes: bytes)
+    for onlineSession in shown {
+      if let presence = onlineSession.presence { Outbound.presence(presence, to: session) }
+    }
+  }
+
+  /// Takes the error by which a client says that it does not get what a room sends it.
+  private static func presenceError(_ turn: Turn) {
+    let session = turn.session
+    let stanza = turn.stanza
+    guard let to = turn.to, to.local != nil else { return }
+    if isElsewhere(to, session) {
+      if session.isRooms(to.domain) { RoomInbound.bounced(turn, in: to.bare) }
+    } else if session.isRemote(to.domain) {
+      // A room elsewhere learns from it that the client is gone (XEP-0045 17.3).
+      let relayed = RelayedStanza(
+        name: .presence("error"), from: session.party, fromResource: session.jid.resource, to: to.bare,
+        toResource: to.resource, id: stanza.id, language: stanza.language, extras: extras(of: stanza, session))
+      signal(turn, .stanza(relayed), to, bounces: false)
     }
   }
 

@@ -58,7 +58,8 @@ enum Outbound {
     case .invitation(let invitation):
       RoomMessages.write(
         invitation, sentAt: entry.time, to: session.jid.description, id: entry.id.description, into: &writer)
-    default:
+    case .message, .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .room, .node, .settings,
+      .perUser, .draft, .scheduledMessage, .call, .notification:
       if let message = message(of: entry) { write(entry, message, form, delayed: true, for: session, into: &writer) }
     }
     return Array(writer.buffer.readableBytesView)

@@ -202,7 +202,8 @@ public struct AuthenticationMachine: Sendable {
       // A success would mean that the keys are stored.
       case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
       }
-    default: return .nothing
+    case (.credentials, _), (.password, _), (.token, _), (.bearer, _), (.guest, _), (.upgrades, _), (.upgrade, _):
+      return .nothing
     }
   }
 

@@ -65,11 +65,8 @@ extension ServerStreamMachine {
 
   /// Notes the end that an output of the pairs means.
   mutating func end(_ output: ServerStreamOutput) -> ServerStreamOutput {
-    switch output {
-    case .refuse(_, let error): over(.refused(error))
-    case .reject: over(.undialled(.invalid))
-    default: break
-    }
+    if case .refuse(_, let error) = output { over(.refused(error)) }
+    if case .reject = output { over(.undialled(.invalid)) }
     return output
   }
 

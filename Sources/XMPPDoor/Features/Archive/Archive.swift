@@ -332,11 +332,8 @@ extension Entry {
   /// The bytes of the stanza as it is sent, or of an app's content: entries of an archive are kept whole until they are
   /// acknowledged (`Sent.result`), also with what XMPP clients are not sent.
   var weight: Int {
-    switch fact {
-    case .undelivered(let undelivered): return undelivered.stanzaID.utf8.count
-    case .marker(let marker) where marker.stanza == nil: return marker.targetStanzaID?.utf8.count ?? 0
-    default: break
-    }
+    if case .undelivered(let undelivered) = fact { return undelivered.stanzaID.utf8.count }
+    if case .marker(let marker) = fact, marker.stanza == nil { return marker.targetStanzaID?.utf8.count ?? 0 }
     guard let message = archived else { return 0 }
     let (content, envelope) = (message.content, message.envelope)
     // Ids and languages of XMPP have no bound of their own.

@@ -219,7 +219,7 @@ struct JingleSessions: Feature {
         let id = send(request, key, open.resource, app: open.session.app, session)
         switch request {
         case .initiate, .accept: session[Self.open][key]?.vital = id
-        default: break
+        case .candidates, .info, .terminate, .add, .reject, .other: break
         }
       case .toApp(let signal):
         guard case .answer = signal else {
@@ -330,7 +330,7 @@ extension JingleSession.Signal {
     case (.answer, let sdp?, _, _): self = .answer(sdp)
     case (.candidate, _, let candidate?, _): self = .candidate(candidate)
     case (.info, _, _, let info?): self = .info(info)
-    default: return nil
+    case (.offer, nil, _, _), (.answer, nil, _, _), (.candidate, _, nil, _), (.info, _, _, nil): return nil
     }
   }
 

@@ -51,7 +51,9 @@ struct BookmarkStorage: Feature {
         if !condition.isMet(by: Bookmark.listConfiguration) {
           throw StanzaError(.conflict, pubsub: "precondition-not-met")
         }
-      default: break
+      case .groups, .itemsMax, .whenFull, .sendLast, .notifies, .deliversPayloads, .notifiesRetract, .notifiesDelete,
+        .notifiesConfiguration, .title, .about, .type, .publishers, .namesPublisher:
+        break
       }
     }
     guard let payload = request.item?.payload else { throw StanzaError(.badRequest, pubsub: "payload-required") }

@@ -142,7 +142,8 @@ struct AdHocCommands: Feature {
       let filled = submitted ?? DataForm(.submit)
       try form(session).check(filled)
       step(turn, .init(node: command.node), id) { () throws(Problem) in .done(try await perform(filled, session)) }
-    default: write(turn, command.node, id, form(session), isFirst: true, isLast: true)
+    case (.execute, _), (.next, _), (.complete, _):
+      write(turn, command.node, id, form(session), isFirst: true, isLast: true)
     }
   }
 

@@ -95,7 +95,7 @@ final class LinkDriver {
       case .stanza(let stanza): send(.stanza(stanza))
       case .node(let event): link.notify(event)
       case .call(let signal): RemoteCalls.handle(signal, by: link)
-      default: break
+      case .presence, .profile, .contactNamed, .occupant, .notice, .announcement, .undelivered, .closed: break
       }
     case .outcome(let token, let result):
       if token != TakenRows.token {

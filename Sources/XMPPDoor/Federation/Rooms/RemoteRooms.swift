@@ -34,7 +34,7 @@ enum RemoteRooms {
       case .available:
         if let join = join(arrival) { return try enter(arrival, join, work) }
       case .subscribe: throw StanzaError(.serviceUnavailable)
-      default: return
+      case .unavailable, .subscribed, .unsubscribe, .unsubscribed, .probe, .error, nil: return
       }
     }
     let visitor = work.residents.visitor(arrival.sender, at: try sender(arrival), by: arrival.link)

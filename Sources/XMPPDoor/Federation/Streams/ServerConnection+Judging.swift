@@ -96,7 +96,11 @@ extension StreamRefusal {
       case .policyViolation: self = .denied
       case .resourceConstraint: self = .tooMany
       case .remoteConnectionFailed: self = .lookup
-      default: self = .other
+      case .badFormat, .badNamespacePrefix, .conflict, .connectionTimeout, .hostGone, .hostUnknown, .improperAddressing,
+        .internalServerError, .invalidFrom, .invalidNamespace, .invalidXML, .notAuthorized, .notWellFormed, .reset,
+        .restrictedXML, .seeOtherHost, .systemShutdown, .undefinedCondition, .unsupportedEncoding, .unsupportedFeature,
+        .unsupportedStanzaType, .unsupportedVersion:
+        self = .other
       }
     }
   }

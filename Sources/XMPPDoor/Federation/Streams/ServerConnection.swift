@@ -184,8 +184,10 @@ final class ServerConnection: RemoteConnection {
   private func count(_ output: ServerStreamOutput) {
     switch output {
     case .stanza, .dropped: freeManagement.stanzaCame()
-    case .management(let element) where freeManagement.takes(element, of: management.outbound): return
-    default: break
+    case .management(let element): if freeManagement.takes(element, of: management.outbound) { return }
+    case .nothing, .open, .reopen, .judge, .proceedTLS, .startTLS, .refuseTLS, .send, .authenticated, .opened, .verify,
+      .reject, .verdict, .refuse, .close, .finish:
+      break
     }
     countElement()
   }
