@@ -182,7 +182,8 @@ package struct Issuance: Hashable, Sendable {
       case .publishing(let order, let pending): return try respond(order, pending, told: [])
       case .settling(let order, let undecided, _): return try settle(order, undecided, round: undecided, nil)
       case .issuing(let order): return try fetch(order.url)
-      default: throw ACMEFailure("the attempt went on where it had ended")
+      case .directory, .account, .ordering, .reading, .responding, .finalizing, .downloading, .over:
+        throw ACMEFailure("the attempt went on where it had ended")
       }
     } catch {
       return end(.failed(error))

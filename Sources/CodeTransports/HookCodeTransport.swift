@@ -57,7 +57,7 @@ struct HookCodeTransport: CodeTransport {
       writer.member("userId", outgoing.user)
       switch outgoing.to.issuer {
       case .email: writer.member("email", outgoing.to.subject)
-      default: writer.member("phone", outgoing.to.subject)
+      case .phone, .external, .provider: writer.member("phone", outgoing.to.subject)
       }
       switch outgoing.content {
       case .code(let code): writer.member("code", code)

@@ -149,9 +149,9 @@ struct ProviderCodes {
     var value: JSONValue? = value
     for name in path { value = value?[name] }
     switch value {
-    case .string(let text): return text
-    case .number(let text): return text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? text : nil
-    default: return nil
+    case .string(let text)?: return text
+    case .number(let text)?: return text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? text : nil
+    case .null?, .bool?, .array?, .object?, nil: return nil
     }
   }
 }

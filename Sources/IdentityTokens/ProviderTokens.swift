@@ -79,9 +79,9 @@ struct ProviderTokens {
   private func checkAudience(_ token: SignedToken) throws(Problem) {
     let named: [String?] =
       switch token.claims["aud"] {
-      case .string(let one): [one]
-      case .array(let several): several.map(\.string)
-      default: []
+      case .string(let one)?: [one]
+      case .array(let several)?: several.map(\.string)
+      case .null?, .bool?, .number?, .object?, nil: []
       }
     guard (1...IdentityLimits.audiencesMax).contains(named.count),
       named.allSatisfy({ $0.map(provider.audiences.contains) ?? false })

@@ -151,15 +151,15 @@ public struct InputDecoder: Decoder {
     }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
       switch find(key) {
-      case nil, .null: nil
-      case .string(let text): text
-      default: try decoder(key).decode(type)
+      case nil, .null?: nil
+      case .string(let text)?: text
+      case .bool?, .number?, .array?, .object?: try decoder(key).decode(type)
       }
     }
     func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
       switch find(key) {
-      case nil, .null: nil
-      default: try decoder(key).decode(type)
+      case nil, .null?: nil
+      case .bool?, .number?, .string?, .array?, .object?: try decoder(key).decode(type)
       }
     }
 
@@ -219,7 +219,7 @@ public struct InputDecoder: Decoder {
       case .bool(let value): return value
       case .string("true") where decoder.isParameter: return true
       case .string("false") where decoder.isParameter: return false
-      default: throw decoder.mismatch("true or false")
+      case .null, .number, .string, .array, .object: throw decoder.mismatch("true or false")
       }
     }
 
@@ -249,7 +249,7 @@ public struct InputDecoder: Decoder {
           throw InputError(path: InputDecoder.path(codingPath), text: "must be an integer")
         }
         return value
-      default: throw decoder.mismatch("an integer")
+      case .null, .bool, .string, .array, .object: throw decoder.mismatch("an integer")
       }
     }
 

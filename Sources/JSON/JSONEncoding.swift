@@ -14,7 +14,7 @@ extension JSONValue {
     case .array(let values): .array(values.map { $0.sorted() })
     case .object(let members):
       .object(members.map { Member($0.name, $0.value.sorted()) }.sorted { $0.name < $1.name })
-    default: self
+    case .null, .bool, .number, .string: self
     }
   }
 
@@ -27,7 +27,7 @@ extension JSONValue {
     case .array(let values) where !values.isEmpty: lines = values.map { $0.pretty(indent: indent + "  ") }
     case .object(let members) where !members.isEmpty:
       lines = members.map { JSONValue.string($0.name).text + " : " + $0.value.pretty(indent: indent + "  ") }
-    default: return text
+    case .null, .bool, .number, .string, .array, .object: return text
     }
     let (open, close) = if case .array = self { ("[", "]") } else { ("{", "}") }
     return open + "\n" + lines.map { indent + "  " + $0 }.joined(separator: ",\n") + "\n" + indent + close

@@ -105,7 +105,8 @@ package struct InvitePage: Sendable {
       case .malformed, .forbidden, .tooLarge: return again(error, .unprocessableContent)
       // The invitation was used concurrently.
       case .missing: return Self.used
-      default: throw error
+      case .unauthenticated, .unsupported, .unreachable, .blocked, .foreign, .tooFast, .overloaded, .internal, .refused:
+        throw error
       }
     }
   }

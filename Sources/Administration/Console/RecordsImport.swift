@@ -372,7 +372,9 @@ extension ImportRecord {
     switch self {
     case .message(let message): xml = message.xml
     case .roomMessage(let message): xml = message.xml
-    default: return nil
+    case .account, .contact, .request, .vCard, .privateXML, .node, .item, .block, .copy, .room, .roomPerson,
+      .contactGroup, .file:
+      return nil
     }
     // Every message is searched, so this uses the C library.
     return xml.withCString { text in

@@ -28,7 +28,9 @@ public struct HookEvents: HookRendering {
         subjects.targets[reference.target] = try reader.entry(
           reference.target, in: .server(entry.dialog, .hooks))
       }
-    default: break
+    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .node, .settings, .perUser, .draft,
+      .scheduledMessage, .call, .notification, .undelivered:
+      break
     }
     // The entry is read for hooks alone, so that no app shares its form.
     let rendering = Rendering(parley: parley, realm: realm, showsStanzaIDs: true)
@@ -104,7 +106,7 @@ public struct HookEvents: HookRendering {
       case (.correction, .entry(let id)): data.member("edits", id.description)
       case (.correction, .stanza(let id)): data.member("edits", id)
       case (.reply, .entry(let id)): data.member("replyTo", id.description)
-      default: break
+      case (.reply, .stanza), (.reactions, _), (.retraction, _), (.moderation, _), (.pin, _), (.part, _): break
       }
     }
     if let (content, metadata) = rendering.content(await UserFiles(parley).described(question), nil) {

@@ -62,7 +62,7 @@ struct MessageChange: Sendable {
       switch kind {
       case .reactions: break
       case .pin: traits = .fromApp
-      default: traits.insert(.replayed)
+      case .reply, .correction, .retraction, .moderation, .part: traits.insert(.replayed)
       }
       intent = .message(
         MessageDraft(

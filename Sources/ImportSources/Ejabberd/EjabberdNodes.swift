@@ -110,6 +110,9 @@ final class EjabberdNodes {
     "title", "deliver_payloads", "deliver_notifications", "notify_retract", "notify_delete", "notify_config",
   ]
 
+  /// The atoms that data forms spell otherwise.
+  private static let words = ["true": "1", "false": "0", "infinity": "max", "unlimited": "max"]
+
   static func form(_ list: [ErlangTerm]) -> String {
     var fields: [(String, [String])] = []
     for option in list where option.tuple.count == 2 {
@@ -118,10 +121,8 @@ final class EjabberdNodes {
       let values =
         switch value {
         case .list(let terms): terms.compactMap(\.word)
-        case .atom("true"): ["1"]
-        case .atom("false"): ["0"]
-        case .atom("infinity"), .atom("unlimited"): ["max"]
-        default: [value.word].compactMap(\.self)
+        case .atom(let word): [words[word] ?? word]
+        case .integer, .float, .bytes, .tuple: [value.word].compactMap(\.self)
         }
       fields.append((name, values))
     }

@@ -77,7 +77,9 @@ final class EjabberdTables: RecordReader {
       switch row.table {
       case .room: return flaw(place, text, .rooms)
       case .privateStorage: return flaw(place, text, .settings)
-      default: return [.flaw(place, text)]
+      case .users, .archive, .spool, .vcard, .group, .groupUser, .contacts, .contactGroups, .defaultList, .lists,
+        .rules, .nodes, .options, .people, .items:
+        return [.flaw(place, text)]
       }
     }
     if row.table == .room {

@@ -20,7 +20,7 @@ enum LuaValue: Sendable, Equatable {
     switch self {
     case .number(let number): number
     case .text(let text): Double(text)
-    default: nil
+    case .none, .boolean, .table: nil
     }
   }
   var table: LuaTable? { if case .table(let table) = self { table } else { nil } }

@@ -151,18 +151,16 @@ final class ProsodyTables: ProsodyStorage {
     case .object(let members):
       var table = LuaTable()
       for member in members {
-        switch (member.name, member.value) {
-        case ("__array", .array(let values)): table.list += values.compactMap { value($0, depth + 1) }
-        case ("__hash", .array(let values)):
+        if member.name == "__array", case .array(let values) = member.value {
+          table.list += values.compactMap { value($0, depth + 1) }
+        } else if member.name == "__hash", case .array(let values) = member.value {
           for index in stride(from: 0, to: values.count - 1, by: 2) {
             guard let found = value(values[index + 1], depth + 1) else { continue }
-            switch values[index] {
-            case .bool(false): table.whole = [found]
-            case .number(let number): table.fields.append((number, found))
-            default: break
-            }
+            if values[index] == .bool(false) { table.whole = [found] }
+            if case .number(let number) = values[index] { table.fields.append((number, found)) }
           }
-        default: if let found = value(member.value, depth + 1) { table.fields.append((member.name, found)) }
+        } else if let found = value(member.value, depth + 1) {
+          table.fields.append((member.name, found))
         }
       }
       return .table(table)

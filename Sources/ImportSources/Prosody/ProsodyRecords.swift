@@ -43,8 +43,8 @@ enum ProsodyRecords {
     // COMPAT(Prosody 13): `disabled` stands beside credentials that are still valid. Anything but nil and false is true in
     // Lua.
     switch data["disabled"] {
-    case nil, .some(.none), .some(.boolean(false)): break
-    default: account.isDisabled = true
+    case nil, .some(.none), .boolean(false)?: break
+    case .boolean(true)?, .number?, .text?, .table?: account.isDisabled = true
     }
     let password = data["password"]?.text ?? ""
     if password.isEmpty, let stored = data["stored_key"]?.text, let server = data["server_key"]?.text,

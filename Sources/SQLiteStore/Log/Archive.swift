@@ -34,24 +34,22 @@ extension Reader {
         switch (part, query.with) {
         case (.archived?, let dialog?): SearchScope(owner, and: "d\(dialog.number)")
         case (.whispers?, let dialog?): SearchScope(owner, and: "w\(dialog.number)")
-        default: SearchScope(anyOf: [owner])
+        case (nil, _), (_, nil): SearchScope(anyOf: [owner])
         }
       return try page(query, with: text, in: scope) { try connection(.archivedWith, user, $0, resource) }
     }
-    switch (part, query.with) {
-    case (.archived(let flag)?, let dialog?):
+    if case .archived(let flag)? = part, let dialog = query.with {
       return try page(query) {
         try connection(isBack ? .passDialogBackwards : .passDialog, dialog, $0, $1, $2)
       } read: {
         try connection(isBack ? .dialogArchiveBackwards : .dialogArchive, user, $0, $1, $2)
           .bind(resource, dialog, flag.rawValue)
       }
-    default:
-      return try page(query) {
-        try connection(isBack ? .passFeedBackwards : .passFeed, user, $0, $1, $2)
-      } read: {
-        try connection(isBack ? .archiveBackwards : .archive, user, $0, $1, $2).bind(resource, query.with)
-      }
+    }
+    return try page(query) {
+      try connection(isBack ? .passFeedBackwards : .passFeed, user, $0, $1, $2)
+    } read: {
+      try connection(isBack ? .archiveBackwards : .archive, user, $0, $1, $2).bind(resource, query.with)
     }
   }
 

@@ -144,10 +144,9 @@ enum ImportDecision {
     switch self {
     case .here(let things), .kept(_, let things): return things.first
     case .post(let intents, let things, _):
-      switch intents.first {
-      case .block?, .node(.bookmarks, _)?: return nil
-      default: return things.first
-      }
+      if case .block? = intents.first { return nil }
+      if case .node(.bookmarks, _)? = intents.first { return nil }
+      return things.first
     }
   }
 
@@ -169,62 +168,11 @@ enum ImportDecision {
   ) throws {
     func isNoted(_ thing: ImportedThing) throws -> Bool { try notes.contains(thing, of: noting, reader) }
     switch intents.first {
-    case .imported(.contact(let contact))?:
-      let thing = ImportedThing(.contact, contact.address.description)
-      if let here = try reader.ownContact(of: owner.id, contact.address), here.subscription.isInRoster {
-        let isOurs = contact.address.local != nil && contact.address.domain == owner.address.domain
-        let hasAccount = try reader.user(contact.address).map { $0.state != .deleted } ?? false
-        // Requests to an address that was nobody's are void here, and are not exported.
-        let isAlike = contact.isAs(here.exported(by: owner.address), isNobodys: isOurs && !hasAccount)
-        self = isAlike ? .here([thing]) : .kept(Self.changed, [thing])
-      } else {
-        self = try isNoted(thing) ? .kept(Self.removed, [thing]) : .post(intents, things: [thing])
-      }
-    case .imported(.request(let address, _))?:
-      let thing = ImportedThing(.request, address.description)
-      let here = try reader.ownContact(of: owner.id, address)
-      if here?.subscription.pendingIn == true {
-        self = .here([thing])
-      } else if try !isNoted(thing) {
-        self = .post(intents, things: [thing])
-      } else {
-        // A request that was accepted has become a contact.
-        self = here == nil ? .kept(Self.removed, [thing]) : .here([thing])
-      }
-    case .profile(let draft)?:
-      let thing = ImportedThing(.profile)
-      let card = try reader.value(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes)
-      let user = try reader.user(owner.id)
-      var isHere = card == draft.vCard
-      if !isHere, let user { isHere = try reading.isExported(draft, of: user, reader) }
-      // A picture that an import has set says nothing of a vCard that comes after it.
-      let isPictured = try user?.profile.avatarHash != nil && !isNoted(.profileSet)
-      if isHere {
-        self = .here([thing])
-      } else if card != nil || user?.profile.displayName != nil || isPictured {
-        self = .kept(Self.changed, [thing])
-      } else {
-        self = try isNoted(thing) ? .kept(Self.removed, [thing]) : .post(intents, things: [thing, .profileSet])
-      }
-    case .setPrivateXML(let drafts)?:
-      let thing = ImportedThing(.privateXML, drafts.first?.name ?? "")
-      let here = try reader.value(of: owner.id, node: ValueKey.privateXML, item: thing.name)
-      if let here {
-        self = here == drafts.first?.bytes ? .here([thing]) : .kept(Self.changed, [thing])
-      } else {
-        self = try isNoted(thing) ? .kept(Self.removed, [thing]) : .post(intents, things: [thing])
-      }
-    case .block(let patterns, _)?:
-      let things = patterns.map { ImportedThing(.block, $0.jid.description) }
-      let here = try Set(reader.blocks(of: owner.id))
-      let missing = zip(patterns, things).filter { !here.contains($0.0) }
-      let wanted = try missing.filter { try !isNoted($0.1) }
-      if !wanted.isEmpty {
-        let isKept = wanted.count < missing.count
-        self = .post([.block(wanted.map(\.0))], things: things, kept: isKept ? Self.removed : nil)
-      } else {
-        self = missing.isEmpty ? .here(things) : .kept(Self.removed, things)
-      }
+    case .imported(let imported)?:
+      self = try Self.imported(imported, intents, of: owner, noting: noting, &notes, reader)
+    case .profile(let draft)?: self = try Self.profile(draft, intents, of: owner, reading, reader, isNoted)
+    case .setPrivateXML(let drafts)?: self = try Self.privateXML(drafts, intents, of: owner, reader, isNoted)
+    case .block(let patterns, _)?: self = try Self.blocks(patterns, of: owner, reader, isNoted)
     case .node(.bookmarks(let draft), _)?:
       let coming = notes.bookmarks[owner.id] ?? []
       self = try Self.bookmarks(draft, besides: coming, of: owner, reader, isNoted)
@@ -236,30 +184,135 @@ enum ImportDecision {
       if case .post = self, case .bookmark(let bookmark)? = publication.item?.content {
         notes.bookmarks[owner.id, default: []].append(bookmark)
       }
-    case .imported(.file(let file))?:
-      // The note follows the last byte (`ImportFile`): a slot alone is no file.
-      switch try reader.blob(file.id, .server(.administration))?.state {
-      case .stored?: self = .here([.file(file.id)])
-      case .gone?: self = .kept(Self.removed, [.file(file.id)])
-      case .awaited?, .refused?: self = .post(intents, things: [])
-      case nil: self = try isNoted(.file(file.id)) ? .kept(Self.removed, []) : .post(intents, things: [])
-      }
-    case .imported(.room(let room))?:
+    case .contactGroup?: self = try Self.contactGroup(intents, reader, isNoted)
+    case .message, .marker, .contact, .removeContact, .subscription, .befriend, .link, .redeem, .report, .unblock,
+      .remoteProfile, .openDialog, .settings, .perUser, .draft, .scheduledMessage, .call, .room, .node, .visit,
+      .archivePreferences, .blob, .push, .goOnline, .handOver, .outbox, .signal, .confirm, .leave, .endTyping, .refused,
+      .erase, .work, nil:
+      self = .post(intents, things: [])
+    }
+  }
+
+  /// Decides of what the posts of users cannot say.
+  private static func imported(
+    _ imported: ImportIntent, _ intents: [Intent], of owner: Party, noting: ImportNotes.Owner,
+    _ notes: inout ImportNotes, _ reader: any StoreReader
+  ) throws -> ImportDecision {
+    func isNoted(_ thing: ImportedThing) throws -> Bool { try notes.contains(thing, of: noting, reader) }
+    switch imported {
+    case .contact(let contact): return try self.contact(contact, intents, of: owner, reader, isNoted)
+    case .request(let address, _): return try request(address, intents, of: owner, reader, isNoted)
+    case .file(let file): return try self.file(file, intents, reader, isNoted)
+    case .room(let room):
       if let here = try reader.room(at: room.address), !here.isDestroyed {
-        self = room.isAs(here) ? .here([.room(room.address)]) : .kept(Self.changed, [.room(room.address)])
+        return room.isAs(here) ? .here([.room(room.address)]) : .kept(changed, [.room(room.address)])
       } else {
         let isLost = try notes.isLost(room.address, of: noting, reader)
-        self = isLost ? .kept(Self.removed, []) : .post(intents, things: [.room(room.address)])
+        return isLost ? .kept(removed, []) : .post(intents, things: [.room(room.address)])
       }
-    case .imported(.roomPerson(let person))?:
+    case .roomPerson(let person):
       let isLost = try notes.isLost(person.room, of: noting, reader)
-      self = try isLost ? .kept(Self.removed, []) : Self.person(person, intents, reader, isNoted)
-    case .imported(.roomMessage(let message))?:
+      return try isLost ? .kept(removed, []) : self.person(person, intents, reader, isNoted)
+    case .roomMessage(let message):
       // The judge finds the message itself by time, author, id and content.
       let isLost = try notes.isLost(message.room, of: noting, reader)
-      self = isLost ? .kept(Self.removed, []) : .post(intents, things: [])
-    case .contactGroup?: self = try Self.contactGroup(intents, reader, isNoted)
-    default: self = .post(intents, things: [])
+      return isLost ? .kept(removed, []) : .post(intents, things: [])
+    case .message: return .post(intents, things: [])
+    }
+  }
+
+  private static func contact(
+    _ contact: ImportedContact, _ intents: [Intent], of owner: Party, _ reader: any StoreReader,
+    _ isNoted: (ImportedThing) throws -> Bool
+  ) throws -> ImportDecision {
+    let thing = ImportedThing(.contact, contact.address.description)
+    if let here = try reader.ownContact(of: owner.id, contact.address), here.subscription.isInRoster {
+      let isOurs = contact.address.local != nil && contact.address.domain == owner.address.domain
+      let hasAccount = try reader.user(contact.address).map { $0.state != .deleted } ?? false
+      // Requests to an address that was nobody's are void here, and are not exported.
+      let isAlike = contact.isAs(here.exported(by: owner.address), isNobodys: isOurs && !hasAccount)
+      return isAlike ? .here([thing]) : .kept(changed, [thing])
+    } else {
+      return try isNoted(thing) ? .kept(removed, [thing]) : .post(intents, things: [thing])
+    }
+  }
+
+  private static func request(
+    _ address: BareJID, _ intents: [Intent], of owner: Party, _ reader: any StoreReader,
+    _ isNoted: (ImportedThing) throws -> Bool
+  ) throws -> ImportDecision {
+    let thing = ImportedThing(.request, address.description)
+    let here = try reader.ownContact(of: owner.id, address)
+    if here?.subscription.pendingIn == true {
+      return .here([thing])
+    } else if try !isNoted(thing) {
+      return .post(intents, things: [thing])
+    } else {
+      // A request that was accepted has become a contact.
+      return here == nil ? .kept(removed, [thing]) : .here([thing])
+    }
+  }
+
+  private static func file(
+    _ file: ImportedFile, _ intents: [Intent], _ reader: any StoreReader,
+    _ isNoted: (ImportedThing) throws -> Bool
+  ) throws -> ImportDecision {
+    // The note follows the last byte (`ImportFile`): a slot alone is no file.
+    switch try reader.blob(file.id, .server(.administration))?.state {
+    case .stored?: return .here([.file(file.id)])
+    case .gone?: return .kept(removed, [.file(file.id)])
+    case .awaited?, .refused?: return .post(intents, things: [])
+    case nil: return try isNoted(.file(file.id)) ? .kept(removed, []) : .post(intents, things: [])
+    }
+  }
+
+  private static func profile(
+    _ draft: ProfileDraft, _ intents: [Intent], of owner: Party, _ reading: ImportedRecords, _ reader: any StoreReader,
+    _ isNoted: (ImportedThing) throws -> Bool
+  ) throws -> ImportDecision {
+    let thing = ImportedThing(.profile)
+    let card = try reader.value(of: owner.id, node: ValueKey.vCard, item: ValueKey.bytes)
+    let user = try reader.user(owner.id)
+    var isHere = card == draft.vCard
+    if !isHere, let user { isHere = try reading.isExported(draft, of: user, reader) }
+    // A picture that an import has set says nothing of a vCard that comes after it.
+    let isPictured = try user?.profile.avatarHash != nil && !isNoted(.profileSet)
+    if isHere {
+      return .here([thing])
+    } else if card != nil || user?.profile.displayName != nil || isPictured {
+      return .kept(changed, [thing])
+    } else {
+      return try isNoted(thing) ? .kept(removed, [thing]) : .post(intents, things: [thing, .profileSet])
+    }
+  }
+
+  private static func privateXML(
+    _ drafts: [PrivateXMLDraft], _ intents: [Intent], of owner: Party, _ reader: any StoreReader,
+    _ isNoted: (ImportedThing) throws -> Bool
+  ) throws -> ImportDecision {
+    let thing = ImportedThing(.privateXML, drafts.first?.name ?? "")
+    let here = try reader.value(of: owner.id, node: ValueKey.privateXML, item: thing.name)
+    if let here {
+      return here == drafts.first?.bytes ? .here([thing]) : .kept(changed, [thing])
+    } else {
+      return try isNoted(thing) ? .kept(removed, [thing]) : .post(intents, things: [thing])
+    }
+  }
+
+  /// A list of blocks brings those that are missing.
+  private static func blocks(
+    _ patterns: [BlockPattern], of owner: Party, _ reader: any StoreReader,
+    _ isNoted: (ImportedThing) throws -> Bool
+  ) throws -> ImportDecision {
+    let things = patterns.map { ImportedThing(.block, $0.jid.description) }
+    let here = try Set(reader.blocks(of: owner.id))
+    let missing = zip(patterns, things).filter { !here.contains($0.0) }
+    let wanted = try missing.filter { try !isNoted($0.1) }
+    if !wanted.isEmpty {
+      let isKept = wanted.count < missing.count
+      return .post([.block(wanted.map(\.0))], things: things, kept: isKept ? removed : nil)
+    } else {
+      return missing.isEmpty ? .here(things) : .kept(removed, things)
     }
   }
 

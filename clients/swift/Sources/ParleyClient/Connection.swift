@@ -217,7 +217,11 @@ extension Parley {
       session?.user = data.user
     case .resync(let data): return try await resync(data)
     case .goaway(let data): away = data
-    default: break
+    case .caughtUp, .messageCreated, .messageUpdated, .messageDeleted, .messageStarred, .markerUpdated, .contactUpdated,
+      .contactsChanged, .blockUpdated, .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogCleared,
+      .dialogInvited, .memberUpdated, .settingsUpdated, .draftUpdated, .scheduledUpdated, .callUpdated, .callSignal,
+      .custom, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .unknown:
+      break
     }
     guard cursor == nil || prevCursor == store.cursor else {
       // An event was lost on the way: the server tells it again.
@@ -249,7 +253,11 @@ extension Parley {
     case .callUpdated(let state): apply(state)
     case .callSignal(let data): signaled(data)
     case .userUpdated(let user): if user.id == userId { session?.user = user }
-    default: break
+    case .ready, .caughtUp, .resync, .messageUpdated, .messageDeleted, .messageStarred, .markerUpdated, .contactUpdated,
+      .contactsChanged, .blockUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogCleared, .dialogInvited,
+      .memberUpdated, .settingsUpdated, .draftUpdated, .scheduledUpdated, .custom, .unreadUpdated, .sessionRevoked,
+      .goaway, .unknown:
+      break
     }
     if totals != (store.totalUnread, store.totalMentions) {
       emit(.unread(totalUnread: store.totalUnread, totalMentions: store.totalMentions))

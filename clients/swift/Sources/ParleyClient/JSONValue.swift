@@ -52,7 +52,7 @@ public enum JSONValue: Codable, Hashable, Sendable {
     switch self {
     case .integer(let value): Double(value)
     case .number(let value): value
-    default: nil
+    case .null, .bool, .string, .array, .object: nil
     }
   }
 }

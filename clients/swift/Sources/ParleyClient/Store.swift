@@ -192,7 +192,9 @@ struct Store: Equatable, Sendable {
       setTotals(data.totalUnread, data.totalMentions)
     case .typingUpdated(let data): typing[data.dialogId] = data.userIds.isEmpty ? nil : data.userIds
     case .presenceUpdated(let presence): presences[presence.userId] = presence
-    default: break
+    case .ready, .resync, .messageStarred, .contactUpdated, .contactsChanged, .blockUpdated, .dialogInvited,
+      .scheduledUpdated, .callUpdated, .callSignal, .custom, .sessionRevoked, .goaway, .unknown:
+      break
     }
   }
 }

@@ -198,7 +198,10 @@ extension Parley {
     case .dialogCleared(let data): applyToViews(.cleared, of: data.dialogId)
     case .dialogCreated(let data), .dialogUpdated(let data): if let message = data.message { addToViews(message) }
     case .memberUpdated(let data): if let message = data.message { addToViews(message) }
-    default: break
+    case .ready, .caughtUp, .resync, .messageStarred, .contactUpdated, .contactsChanged, .blockUpdated, .userUpdated,
+      .dialogDeleted, .dialogInvited, .settingsUpdated, .draftUpdated, .scheduledUpdated, .callUpdated, .callSignal,
+      .custom, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goaway, .unknown:
+      break
     }
   }
 
