@@ -311,8 +311,9 @@ lint: $(VENV)/ready ## style and faults of all sources: Swift, JavaScript and it
 	looked swift-format swift format lint --strict --parallel --recursive Sources Tests Package.swift
 	looked biome env -C clients $(abspath $(VENV))/bin/biome ci --error-on-warnings --colors=off
 	looked tsc tsc -p clients
+	looked defaults Tests/lint-defaults
 	looked packages packaging/packages check
-	looked ruff $(VENV)/bin/ruff check --quiet --no-cache Tests packaging docker Sources
+	looked ruff $(VENV)/bin/ruff check --quiet --no-cache Tests packaging docker Sources clients
 	if command -v gofmt >/dev/null; then looked gofmt $(SHELL) -c 'found=$$(gofmt -l Tests/Benchmarks/xload); echo "$$found"; test -z "$$found"'; fi
 	if command -v shellcheck >/dev/null; then
 	    mapfile -t scripts < <(grep -rlIE '^#!.*bash' --exclude-dir='.build*' --exclude-dir=.git .)
