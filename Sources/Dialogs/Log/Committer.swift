@@ -515,18 +515,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     case .told(let notice, let sessions):
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
     case .signal(let stanza, let room, let isSemiAnonymous):
-      guard let audience = audiences.audience(of: room) else { return registries.audienceSizes.forget(room) }
-      var heard = Typing.Audience.everyone
-      // An XMPP client's typing is of interest to followers alone.
-      if let isTyping = stanza.typing, stanza.isTypingOfApp || audience.followers.count > 0 {
-        heard = hub.typing.note(
-          stanza, isTyping, at: .room(room), isSemiAnonymous: isSemiAnonymous, now: clock.now)
-      }
-      if heard != .no { isSpread = true }
-      if heard == .everyone || heard == .clients { relay(stanza, in: room, into: &lanes) }
-      if heard == .everyone || heard == .apps {
-        overhear(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
-      }
+      spread(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
     case .passed(let stanza, let sessions):
       for session in sessions { lanes.add(.signal(.stanza(stanza), .room), to: session) }
     case .whispered(let entry, let sessions, let copies):
@@ -534,6 +523,24 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       guard !copies.isEmpty else { return }
       let carbons = Set(hub.onlineSessions(of: entry.author.id).lazy.filter(\.carbons).map(\.session.id))
       for session in copies where carbons.contains(session.id) { lanes.add(.entry(entry, .carbonSent), to: session) }
+    }
+  }
+
+  /// Delivers a stanza that is not stored to the occupants of a room, and typing to those who have not been shown it yet.
+  private func spread(
+    _ stanza: RelayedStanza, in room: DialogID, isSemiAnonymous: Bool, into lanes: inout LaneBatch
+  ) {
+    guard let audience = audiences.audience(of: room) else { return registries.audienceSizes.forget(room) }
+    var heard = Typing.Audience.everyone
+    // An XMPP client's typing is of interest to followers alone.
+    if let isTyping = stanza.typing, stanza.isTypingOfApp || audience.followers.count > 0 {
+      heard = hub.typing.note(
+        stanza, isTyping, at: .room(room), isSemiAnonymous: isSemiAnonymous, now: clock.now)
+    }
+    if heard != .no { isSpread = true }
+    if heard == .everyone || heard == .clients { relay(stanza, in: room, into: &lanes) }
+    if heard == .everyone || heard == .apps {
+      overhear(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
     }
   }
 

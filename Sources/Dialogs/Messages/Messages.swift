@@ -182,33 +182,24 @@ extension Judge {
       }
       return try relay(post, stanza, kind: draft.kind, to: peer, in: stored)
     }
+    try move(post, draft, to: target, message, of: peer, in: state)
+  }
 
+  /// Moves the author's mark. A mark only moves forward; a late or repeated marker changes nothing.
+  private mutating func move(
+    _ post: Post, _ draft: MarkerDraft, to target: Entry, _ message: Message, of peer: Party, in state: DialogState
+  ) throws {
+    let reader = post.author
     var mark = state.mark(of: reader.id)
     let was = draft.kind == .delivered ? mark.delivered : mark.displayed
     var receipt = Receipt(position: head)
-    // A mark only moves forward; a late or repeated marker changes nothing.
     let isSaidNow = try draft.kind == .displayed && !draft.isPrivate && isUntold(mark, at: target.position)
     guard target.position > was || isSaidNow else {
       if let stanza = draft.stanza { return try relay(post, stanza, kind: draft.kind, to: peer, in: state) }
       receipt.isRepeat = true
       return settle(post, receipt)
     }
-    if draft.kind == .displayed {
-      let counting =
-        message.sequence == state.dialog.sequence
-        ? (all: state.dialog.ordinal, own: mark.own)
-        : try writer.counting(
-          in: state.dialog.id, upTo: target.position, by: reader.id, looksMax: Limits.ownLooksMax)
-      mark.displayed = target.position
-      // What has gone from the reader's view by its age counts as read already.
-      if counting.all >= mark.displayedOrdinal {
-        if mark.hidden > 0 {
-          mark.hidden = try writer.hiddenCount(of: reader.id, in: state.dialog.id, after: target.position)
-        }
-        mark.displayedOrdinal = counting.all
-        mark.ownAtDisplayed = counting.own
-      }
-    }
+    if draft.kind == .displayed { try display(target, message, by: reader, &mark, in: state) }
     // A displayed message is also delivered.
     if target.position > mark.delivered { mark.delivered = target.position }
     let hidesRead = try draft.kind == .delivered && self.hidesRead(mark)
@@ -234,15 +225,7 @@ extension Judge {
           targetStanzaID: Envelope.kept((asked?.message ?? message).envelope.id),
           stanza: stanza, told: !draft.isPrivate, asked: !draft.isPrivate && mayTell, hidesRead: hidesRead)),
       id: realms.entryID(position, in: reader.realm))
-    var archived = (author: false, peer: false)
-    if let stanza, stanza.traits.contains(.archived) {
-      archived = try self.archived(stanza.envelope, by: reader, at: .peer(peer))
-    }
-    var feeds =
-      reader.realm.isRemote ? [] : [FeedRow(user: reader.id, traits: archived.author ? [.mark, .archived] : [.mark])]
-    if !draft.isPrivate, peer.id != reader.id, !peer.realm.isRemote {
-      feeds.append(FeedRow(user: peer.id, traits: archived.peer ? [.mark, .archived, .inbound] : [.mark, .inbound]))
-    }
+    let feeds = try markerFeeds(stanza, isPrivate: draft.isPrivate, by: reader, to: peer)
     try writer.insert(entry, feeds: feeds, key: nil)
     if !draft.isPrivate { try owe(marker: entry, stanza, asked: mayTell, to: peer) }
     tell(.entry(entry, author: session(of: post)))
@@ -254,6 +237,42 @@ extension Judge {
     receipt.position = head
     receipt.entry = entry
     settle(post, receipt)
+  }
+
+  /// Notes in a mark that the reader has seen a message, and what was unread up to it.
+  private func display(
+    _ target: Entry, _ message: Message, by reader: Party, _ mark: inout Mark, in state: DialogState
+  ) throws {
+    let counting =
+      message.sequence == state.dialog.sequence
+      ? (all: state.dialog.ordinal, own: mark.own)
+      : try writer.counting(
+        in: state.dialog.id, upTo: target.position, by: reader.id, looksMax: Limits.ownLooksMax)
+    mark.displayed = target.position
+    // What has gone from the reader's view by its age counts as read already.
+    if counting.all >= mark.displayedOrdinal {
+      if mark.hidden > 0 {
+        mark.hidden = try writer.hiddenCount(of: reader.id, in: state.dialog.id, after: target.position)
+      }
+      mark.displayedOrdinal = counting.all
+      mark.ownAtDisplayed = counting.own
+    }
+  }
+
+  /// Returns the rows of a marker in the feeds of both users.
+  private mutating func markerFeeds(
+    _ stanza: Message?, isPrivate: Bool, by reader: Party, to peer: Party
+  ) throws -> [FeedRow] {
+    var archived = (author: false, peer: false)
+    if let stanza, stanza.traits.contains(.archived) {
+      archived = try self.archived(stanza.envelope, by: reader, at: .peer(peer))
+    }
+    var feeds =
+      reader.realm.isRemote ? [] : [FeedRow(user: reader.id, traits: archived.author ? [.mark, .archived] : [.mark])]
+    if !isPrivate, peer.id != reader.id, !peer.realm.isRemote {
+      feeds.append(FeedRow(user: peer.id, traits: archived.peer ? [.mark, .archived, .inbound] : [.mark, .inbound]))
+    }
+    return feeds
   }
 
   /// Adds a marker to what a user elsewhere must get. The stanza of an XMPP client is kept as it is: a later marker, which

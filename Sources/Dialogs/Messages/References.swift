@@ -145,24 +145,10 @@ extension Judge {
         kind, text: text, mentions: mentions, by: actor, mayModerate: mayModerate, mayPin: mayPin, into: target.state,
         of: target, at: head.next, id: id, time: time)
     } catch {
-      switch error {
-      case .corrected:
-        throw Problem(
-          .tooLarge, "too-many-corrections",
-          "This message was corrected \(Limits.correctionsMax) times, as often as it may be. Send a new one.",
-          field: isApp ? "messageId" : nil)
+      guard !isApp, error != .corrected else { throw Self.problem(error, isApp: isApp) }
+      guard error == .full else { return nil }
       // It remains a reaction, which is no message to read.
-      case .full where !isApp: state = nil
-      case _ where !isApp: return nil
-      case .foreign: throw Problem(.forbidden, "message-foreign", "Only its author may do this to a message.")
-      case .gone: throw Problem(.missing, "message-deleted", "This message was deleted.")
-      case .unsuitable: throw Self.unsuitable
-      case .full:
-        throw Problem(
-          .tooLarge, "too-many-reactions",
-          "This message has as many reactions as it may have, or nearly. One emoji that it has may still be accepted.",
-          field: "emoji")
-      }
+      state = nil
     }
     let reference = Reference(
       kind: kind, target: target.position, targetID: target.id,
@@ -180,6 +166,24 @@ extension Judge {
     return ResolvedReference(
       reference: reference, state: state, author: target.author.id, named: named.position, parts: message.parts,
       wasPinned: target.state?.pin != nil)
+  }
+
+  private static func problem(_ refusal: ReferenceRefusal, isApp: Bool) -> Problem {
+    switch refusal {
+    case .foreign: Problem(.forbidden, "message-foreign", "Only its author may do this to a message.")
+    case .gone: Problem(.missing, "message-deleted", "This message was deleted.")
+    case .unsuitable: unsuitable
+    case .full:
+      Problem(
+        .tooLarge, "too-many-reactions",
+        "This message has as many reactions as it may have, or nearly. One emoji that it has may still be accepted.",
+        field: "emoji")
+    case .corrected:
+      Problem(
+        .tooLarge, "too-many-corrections",
+        "This message was corrected \(Limits.correctionsMax) times, as often as it may be. Send a new one.",
+        field: isApp ? "messageId" : nil)
+    }
   }
 
   /// Stores the target's new state, as `resolve` returned it.

@@ -327,29 +327,36 @@ extension Judge {
         try owe(entry, answering: answered(by: entry))
       }
     case .settled(let name, let position, let outcome):
-      guard var registration = try writer.pushRegistrations(of: user).first(where: { $0.name == name }) else { break }
-      // It was registered again since: an earlier outcome does not count.
-      if outcome != .taken, registration.enabled > position { break }
-      switch outcome {
-      case .taken:
-        registration.pushed = max(registration.pushed, position)
-        registration.failures = 0
-      case .failed: registration.failures += 1
-      // An expired key of the operator's must not remove users' devices.
-      case .unavailable: registration.failures = min(registration.failures + 1, Limits.pushFailuresMax - 1)
-      case .refused: registration.failures = Limits.pushFailuresMax
-      }
-      if registration.failures >= Limits.pushFailuresMax {
-        try writer.removePushRegistration(registration)
-        try registrationsChanged(of: user)
-      } else {
-        try writer.put(registration)
-        try forgetTold(user)
-        // While a service fails, no more pushes are kept than one publication combines.
-        if outcome != .taken { try removeOldPushes(of: user) }
-      }
+      try settled(name, at: position, outcome, of: user)
     }
     settle(post)
+  }
+
+  /// Notes what has become of the pushes to a target, and removes one that fails again and again.
+  private mutating func settled(
+    _ name: PushTarget.Name, at position: Position, _ outcome: PushOutcome, of user: UserID
+  ) throws {
+    guard var registration = try writer.pushRegistrations(of: user).first(where: { $0.name == name }) else { return }
+    // It was registered again since: an earlier outcome does not count.
+    if outcome != .taken, registration.enabled > position { return }
+    switch outcome {
+    case .taken:
+      registration.pushed = max(registration.pushed, position)
+      registration.failures = 0
+    case .failed: registration.failures += 1
+    // An expired key of the operator's must not remove users' devices.
+    case .unavailable: registration.failures = min(registration.failures + 1, Limits.pushFailuresMax - 1)
+    case .refused: registration.failures = Limits.pushFailuresMax
+    }
+    if registration.failures >= Limits.pushFailuresMax {
+      try writer.removePushRegistration(registration)
+      try registrationsChanged(of: user)
+    } else {
+      try writer.put(registration)
+      try forgetTold(user)
+      // While a service fails, no more pushes are kept than one publication combines.
+      if outcome != .taken { try removeOldPushes(of: user) }
+    }
   }
 
   /// Registers a target. Returns whether it is new.

@@ -33,35 +33,9 @@ public struct FeedPage: Sendable {
     _ reader: any StoreReader
   ) throws -> FeedPage {
     var log = try reader.page(of: .withMemberships(of: user), after: after, limit: limit, at: known, ahead: ahead)
-    // The messages that entries change may be as large as those that are read themselves.
-    var bytes = 0
-    var members: [DialogID: Member?] = [:]
-    func member(_ room: DialogID) throws -> Member? {
-      if let known = members[room] { return known }
-      let found = try reader.member(user.id, of: .server(room, .rules))
-      members.updateValue(found, forKey: room)
-      return found
-    }
-    var subjects = Subjects()
-    func room(_ id: DialogID) throws -> Room? {
-      if let known = subjects.rooms[id] { return known }
-      subjects.rooms[id] = try reader.room(id)
-      return subjects.rooms[id]
-    }
-    var seen: Set<DialogID> = []
-    let hides = try reader.hasHidden(user.id)
-    // The user's own message in a private dialog.
-    func follow(_ target: Position, in dialog: DialogID, of entry: Entry) throws {
-      if hides, try reader.isHidden(target, in: dialog, for: user.id) {
-        subjects.hidden.insert(entry.position)
-      } else if subjects.targets[target] == nil {
-        let found = try reader.entry(target, in: MessageAccess(dialog, for: nil, behind: .zero))
-        subjects.targets[target] = found
-        bytes += found?.byteCount ?? 0
-      }
-    }
+    var found = try SubjectReader(user, reader)
     for (index, entry) in log.entries.enumerated() {
-      if bytes >= Limits.pageBytesMax {
+      if found.bytes >= Limits.pageBytesMax {
         // The rest is the next page.
         let read = Array(log.entries[..<index])
         log = LogPage(
@@ -69,44 +43,96 @@ public struct FeedPage: Sendable {
           isSearched: log.isSearched)
         break
       }
-      if let name = entry.anonymizedRoom, seen.insert(name.dialog).inserted {
-        let affiliation: Affiliation = try member(name.dialog)?.affiliation ?? .none
-        if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.anonymized.insert(name.dialog) }
-      }
-      switch entry.fact {
-      case .room(let change) where change.room == nil: _ = try room(entry.dialog)
-      case .invitation(let invitation) where invitation.name == nil: _ = try room(invitation.room.dialog)
-      case .message(let message):
-        let about = message.reference.flatMap { $0.changes ? $0.target : nil } ?? entry.position
-        if hides, try reader.isHidden(about, in: entry.dialog, for: user.id) {
-          subjects.hidden.insert(entry.position)
-          continue
-        }
-        guard let reference = message.reference, reference.changes, subjects.targets[reference.target] == nil else {
-          continue
-        }
-        // Whether the user has deleted it for themselves is known already.
-        var horizon = Position.zero
-        if entry.room != nil {
-          let own = try member(entry.dialog).flatMap { $0.affiliation.isMember ? $0 : nil }
-          horizon = try room(entry.dialog)?.horizon(since: own?.since) ?? .end
-        }
-        let found = try reader.entry(
-          reference.target, in: MessageAccess(entry.dialog, for: nil, behind: horizon))
-        subjects.targets[reference.target] = found
-        bytes += found?.byteCount ?? 0
-      case .contactGroup(let change):
-        guard let party = change.onlyContact(of: user.id) else { continue }
-        subjects.contacts[party.id] = try reader.contact(of: user.id, party.address)
-      case .undelivered(let undelivered): try follow(undelivered.target, in: undelivered.dialog, of: entry)
-      case .perUser(let change) where change.change == .delivery:
-        try follow(change.target, in: change.dialog, of: entry)
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .perUser,
-        .draft, .scheduledMessage, .call, .notification:
-        continue
-      }
+      try found.read(entry)
     }
-    return FeedPage(log: log, subjects: subjects)
+    return FeedPage(log: log, subjects: found.subjects)
+  }
+}
+
+/// Reads the subjects of a page's entries, each of them once.
+private struct SubjectReader {
+  private let user: Party
+  private let reader: any StoreReader
+  /// Whether the user has deleted messages for themselves.
+  private let hides: Bool
+  private(set) var subjects = FeedPage.Subjects()
+  /// The bytes of the messages that entries change, which may be as large as those that are read themselves.
+  private(set) var bytes = 0
+  private var members: [DialogID: Member?] = [:]
+  private var seen: Set<DialogID> = []
+
+  init(_ user: Party, _ reader: any StoreReader) throws {
+    self.user = user
+    self.reader = reader
+    hides = try reader.hasHidden(user.id)
+  }
+
+  mutating func read(_ entry: Entry) throws {
+    if let name = entry.anonymizedRoom, seen.insert(name.dialog).inserted {
+      let affiliation: Affiliation = try member(name.dialog)?.affiliation ?? .none
+      if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.anonymized.insert(name.dialog) }
+    }
+    switch entry.fact {
+    case .room(let change): if change.room == nil { _ = try room(entry.dialog) }
+    case .invitation(let invitation): if invitation.name == nil { _ = try room(invitation.room.dialog) }
+    case .message(let message): try read(message, of: entry)
+    case .contactGroup(let change):
+      guard let party = change.onlyContact(of: user.id) else { return }
+      subjects.contacts[party.id] = try reader.contact(of: user.id, party.address)
+    case .undelivered(let undelivered): try follow(undelivered.target, in: undelivered.dialog, of: entry)
+    case .perUser(let change):
+      if change.change == .delivery { try follow(change.target, in: change.dialog, of: entry) }
+    case .marker, .contact, .blocks, .profile, .dialogOpened, .node, .settings, .draft, .scheduledMessage, .call,
+      .notification:
+      return
+    }
+  }
+
+  /// Reads the message that another one changes.
+  private mutating func read(_ message: Message, of entry: Entry) throws {
+    let about = message.reference.flatMap { $0.changes ? $0.target : nil } ?? entry.position
+    if hides, try reader.isHidden(about, in: entry.dialog, for: user.id) {
+      subjects.hidden.insert(entry.position)
+      return
+    }
+    guard let reference = message.reference, reference.changes, subjects.targets[reference.target] == nil else {
+      return
+    }
+    // Whether the user has deleted it for themselves is known already.
+    var horizon = Position.zero
+    if entry.room != nil {
+      let own = try member(entry.dialog).flatMap { $0.affiliation.isMember ? $0 : nil }
+      horizon = try room(entry.dialog)?.horizon(since: own?.since) ?? .end
+    }
+    try readTarget(reference.target, MessageAccess(entry.dialog, for: nil, behind: horizon))
+  }
+
+  /// Reads the user's own message in a private dialog.
+  private mutating func follow(_ target: Position, in dialog: DialogID, of entry: Entry) throws {
+    if hides, try reader.isHidden(target, in: dialog, for: user.id) {
+      subjects.hidden.insert(entry.position)
+    } else if subjects.targets[target] == nil {
+      try readTarget(target, MessageAccess(dialog, for: nil, behind: .zero))
+    }
+  }
+
+  private mutating func readTarget(_ target: Position, _ access: MessageAccess) throws {
+    let found = try reader.entry(target, in: access)
+    subjects.targets[target] = found
+    bytes += found?.byteCount ?? 0
+  }
+
+  private mutating func member(_ room: DialogID) throws -> Member? {
+    if let known = members[room] { return known }
+    let found = try reader.member(user.id, of: .server(room, .rules))
+    members.updateValue(found, forKey: room)
+    return found
+  }
+
+  private mutating func room(_ id: DialogID) throws -> Room? {
+    if let known = subjects.rooms[id] { return known }
+    subjects.rooms[id] = try reader.room(id)
+    return subjects.rooms[id]
   }
 }
 

@@ -238,19 +238,8 @@ extension Judge {
     // The reason why somebody becomes a member is a message to them.
     if reason != nil, after.isMember, !before.isMember, try !mayWrite(post.author, to: party) { reason = nil }
     let feeds = after.isMember != before.isMember ? FeedRow.rows(of: party, [.inbound]) : []
-    if after.isMember && !before.isMember { state.room.memberCount += 1 }
-    if !after.isMember && before.isMember { state.room.memberCount -= 1 }
-    if let outcasts = state.outcasts {
-      state.outcasts = outcasts + (after == .outcast ? 1 : 0) - (before == .outcast ? 1 : 0)
-    }
-    var kept: String?
-    if after.isMember, !isFreed {
-      kept = nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick
-      // Members who join, or whose app is connected, come now; all others choose a nick when they enter.
-      if kept == nil, !before.isMember, party.id == post.author.id || !appSessions(of: party.id).isEmpty {
-        kept = try freeNick(for: party, wish: nil, in: state)
-      }
-    }
+    Self.count(from: before, to: after, in: state)
+    let kept = try after.isMember && !isFreed ? keptNick(of: party, was, nick, by: post, in: state) : nil
     let shownNick = kept ?? was?.nick
     // A change between affiliations of members does not end a kick.
     let wasKicked = was?.isKicked ?? false
@@ -284,6 +273,36 @@ extension Judge {
         kind: .member(MemberChange(party: party, was: before, now: after, nick: shownNick, reason: reason)),
         listStep: step)
     }
+    try show(member, from: before, notice, step, reason: reason, by: post, in: state, continuing)
+    return entry
+  }
+
+  /// Counts the members and outcasts of a room after a change.
+  private static func count(from before: Affiliation, to after: Affiliation, in state: RoomCache.State) {
+    if after.isMember && !before.isMember { state.room.memberCount += 1 }
+    if !after.isMember && before.isMember { state.room.memberCount -= 1 }
+    if let outcasts = state.outcasts {
+      state.outcasts = outcasts + (after == .outcast ? 1 : 0) - (before == .outcast ? 1 : 0)
+    }
+  }
+
+  /// Returns the nick that a member has from now on; `nil` for one who chooses it when they enter.
+  private mutating func keptNick(
+    of party: Party, _ was: Member?, _ nick: String?, by post: Post, in state: RoomCache.State
+  ) throws -> String? {
+    if let kept = nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick { return kept }
+    let isMember = was?.affiliation.isMember ?? false
+    // Members who join, or whose app is connected, come now; all others choose a nick when they enter.
+    guard !isMember, party.id == post.author.id || !appSessions(of: party.id).isEmpty else { return nil }
+    return try freeNick(for: party, wish: nil, in: state)
+  }
+
+  /// Shows the occupants a person's new affiliation, and lets a new member and one who is none any more know of it.
+  private mutating func show(
+    _ member: Member, from before: Affiliation, _ notice: RoomNotice?, _ step: MemberListStep?, reason: String?,
+    by post: Post, in state: RoomCache.State, _ continuing: Invitation.Continuation?
+  ) throws {
+    let (party, after) = (member.party, member.affiliation)
     let wasThere = rooms.occupants(of: state.room.id)?.key(of: party.id) != nil
     if after.isMember, !before.isMember { try comeAll(party, to: state.room.id, step: step) }
     let isThere = rooms.occupants(of: state.room.id)?.occupant(of: party.id)
@@ -300,7 +319,6 @@ extension Judge {
     } else if !after.isMember, before.isMember {
       try unbookmark(state.room, for: party)
     }
-    return entry
   }
 
   /// Adds the app sessions of a new member to the occupants.

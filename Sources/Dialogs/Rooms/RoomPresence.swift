@@ -16,9 +16,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  mutating func enter(
-    _ post: Post, _ reference: RoomReference, _ entering: Entering
-  ) throws {
+  mutating func enter(_ post: Post, _ reference: RoomReference, _ entering: Entering) throws {
     let author = post.author
     let session = entering.session.id
     if entering.session.party.isProvisional { throw Problem.notIntroduced }
@@ -43,17 +41,8 @@ extension Judge {
 
     var member = try member(author.id, in: state)
     let affiliation = member?.affiliation ?? .none
-    if try isBanned(author, affiliation, in: state) { throw Problem.roomBanned }
-    try checkEntry(state.room, author, affiliation, password: entering.password)
-    let occupants = rooms.occupants(of: state.room.id)
-    let companion = occupants?.occupant(of: author.id)
-    if companion == nil, affiliation < .admin,
-      (occupants?.count ?? 0) >= min(state.room.settings.occupantsMax ?? Limits.occupantsMax, Limits.occupantsMax)
-    {
-      throw Problem.roomFull
-    }
-    if rooms.rooms(of: session).count >= Limits.roomsPerSessionMax { throw Problem.noRoomsLeft }
-    try pace(author, in: state, listing: entering.list)
+    let companion = rooms.occupants(of: state.room.id)?.occupant(of: author.id)
+    try checkPlace(author, affiliation, entering, isThere: companion != nil, in: state)
 
     let (nick, key) = try self.nick(wishing: (wish, wishKey), of: author, member, beside: companion, in: state)
     let role = companion?.role ?? affiliation.role(isModerated: state.room.settings.isModerated)
@@ -84,6 +73,20 @@ extension Judge {
     if comesBack { try comeAll(author, to: state.room.id) }
     let list = try memberList(entering.list, for: member, in: state)
     settle(post, enteredRoom(state.room, others: others, own: own, member: member, list: list))
+  }
+
+  /// Checks that somebody may enter a room, and that the room and their session have a place left.
+  private mutating func checkPlace(
+    _ author: Party, _ affiliation: Affiliation, _ entering: Entering, isThere: Bool, in state: RoomCache.State
+  ) throws {
+    if try isBanned(author, affiliation, in: state) { throw Problem.roomBanned }
+    try checkEntry(state.room, author, affiliation, password: entering.password)
+    let placeCount = min(state.room.settings.occupantsMax ?? Limits.occupantsMax, Limits.occupantsMax)
+    if !isThere, affiliation < .admin, (rooms.occupants(of: state.room.id)?.count ?? 0) >= placeCount {
+      throw Problem.roomFull
+    }
+    if rooms.rooms(of: entering.session.id).count >= Limits.roomsPerSessionMax { throw Problem.noRoomsLeft }
+    try pace(author, in: state, listing: entering.list)
   }
 
   /// Refuses a long presence of a user whose presences in rooms have many bytes. They stay in memory as long as they are shown.

@@ -380,18 +380,7 @@ extension Judge {
     if !told { post.charge?.giveBack(now: now) }
     if let stanza = draft.stanza, told, session(of: post) != nil {
       try checkSeat(post, in: state, isXMPP: true)
-      // The stanza is relayed unchanged to the occupants and not archived. As it may contain anything, it requires
-      // voice.
-      let speaker = try speaker(post, in: state)
-      if speaker.role >= .participant {
-        let nick = try nick(of: speaker, post, in: state)
-        tell(
-          .signal(
-            RelayedStanza(
-              name: .message(.groupchat), from: reader, fromResource: nick, room: state.room.name,
-              to: state.room.address, toResource: nil, id: stanza.envelope.id, extras: stanza.content.extras),
-            state.room.id, isSemiAnonymous: !state.room.settings.showsAddresses))
-      }
+      try relay(stanza, of: post, in: state)
     }
     var receipt = Receipt(position: head)
     guard var mark = try mark(of: reader.id, in: state),
@@ -408,26 +397,10 @@ extension Judge {
       return settle(post, receipt)
     }
     if draft.kind == .displayed {
-      let isLast = target.position >= state.room.last
-      let all = try isLast ? state.room.ordinal : writer.ordinal(in: state.room.id, upTo: target.position)
-      // What was said before the reader joined counts as read: a marker there makes nothing of it unread. Nothing is counted
-      // for it, as the mark stays, and the same marker would count again.
-      guard all >= mark.displayedOrdinal else {
+      guard try display(target, by: reader, &mark, in: state) else {
         receipt.isRepeat = true
         return settle(post, receipt)
       }
-      // Where nothing counts between the mark and the message, nothing of the reader's own does: who leaves a room, comes back and
-      // marks an old message again costs no look at what is between.
-      let own =
-        try isLast
-        ? mark.own
-        : all == mark.displayedOrdinal ? mark.ownAtDisplayed : ownCount(upTo: target.position, by: reader.id, in: state)
-      if mark.hidden > 0 {
-        mark.hidden = try writer.hiddenCount(of: reader.id, in: state.room.id, after: target.position)
-      }
-      mark.displayed = target.position
-      mark.displayedOrdinal = all
-      mark.ownAtDisplayed = own
     }
     if target.position > mark.delivered { mark.delivered = target.position }
     let hidesRead = try draft.kind == .delivered && self.hidesRead(mark)
@@ -449,6 +422,44 @@ extension Judge {
     receipt.position = head
     receipt.entry = entry
     settle(post, receipt)
+  }
+
+  /// Relays the stanza of a marker unchanged to the occupants; it is not archived. As it may contain anything, it requires voice.
+  private mutating func relay(_ stanza: RoomMessageDraft, of post: Post, in state: RoomCache.State) throws {
+    let speaker = try speaker(post, in: state)
+    if speaker.role >= .participant {
+      let nick = try nick(of: speaker, post, in: state)
+      tell(
+        .signal(
+          RelayedStanza(
+            name: .message(.groupchat), from: post.author, fromResource: nick, room: state.room.name,
+            to: state.room.address, toResource: nil, id: stanza.envelope.id, extras: stanza.content.extras),
+          state.room.id, isSemiAnonymous: !state.room.settings.showsAddresses))
+    }
+  }
+
+  /// Notes in a mark that the reader has seen a message. Returns `false` if they had seen later ones.
+  private mutating func display(
+    _ target: Entry, by reader: Party, _ mark: inout Mark, in state: RoomCache.State
+  ) throws -> Bool {
+    let isLast = target.position >= state.room.last
+    let all = try isLast ? state.room.ordinal : writer.ordinal(in: state.room.id, upTo: target.position)
+    // What was said before the reader joined counts as read: a marker there makes nothing of it unread. Nothing is counted
+    // for it, as the mark stays, and the same marker would count again.
+    guard all >= mark.displayedOrdinal else { return false }
+    // Where nothing counts between the mark and the message, nothing of the reader's own does: who leaves a room, comes back and
+    // marks an old message again costs no look at what is between.
+    let own =
+      try isLast
+      ? mark.own
+      : all == mark.displayedOrdinal ? mark.ownAtDisplayed : ownCount(upTo: target.position, by: reader.id, in: state)
+    if mark.hidden > 0 {
+      mark.hidden = try writer.hiddenCount(of: reader.id, in: state.room.id, after: target.position)
+    }
+    mark.displayed = target.position
+    mark.displayedOrdinal = all
+    mark.ownAtDisplayed = own
+    return true
   }
 
   /// Counts what the reader has written, up to a position. The store counts its own rows, so this batch's mark is written first.
