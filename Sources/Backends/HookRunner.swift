@@ -158,18 +158,7 @@ actor HookFollower {
         // The position of its dialog is that behind it.
         taken[first.id] = first.position
       }
-      if progress.state == .disabled {
-        logger.warning(
-          "a webhook is disabled: it took nothing for too long",
-          metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
-      } else if batch.hook.progress.failures == 0 {
-        isFailureLogged = pace.note(refusal.reason, now: .now) != nil
-        if isFailureLogged {
-          logger.warning(
-            "a webhook has not taken an event, which is sent again",
-            metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
-        }
-      }
+      log(refusal, progress, of: batch)
       if await !note(progress, failure, of: batch), let failure { taken[failure.message] = nil }
       return false
     }
@@ -186,6 +175,22 @@ actor HookFollower {
     }
     passed = (batch.position, batch.outboxEvent)
     return true
+  }
+
+  /// Logs that an event was not taken, at most as often as the pace allows.
+  private func log(_ refusal: Hook.Progress.Refusal, _ progress: Hook.Progress, of batch: HookBatch) {
+    if progress.state == .disabled {
+      logger.warning(
+        "a webhook is disabled: it took nothing for too long",
+        metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
+    } else if batch.hook.progress.failures == 0 {
+      isFailureLogged = pace.note(refusal.reason, now: .now) != nil
+      if isFailureLogged {
+        logger.warning(
+          "a webhook has not taken an event, which is sent again",
+          metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
+      }
+    }
   }
 
   /// Stores the progress after a batch, and with it the positions of the dialogs that are behind.

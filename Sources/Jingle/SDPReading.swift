@@ -87,25 +87,11 @@ extension Media {
       throw MediaProblem(
         "profile-unsupported", "The medium \(name) is not sent by secured RTP: \(fields[2].prefix(40)).", .security)
     }
-    func either(_ name: String) -> String? { own.first(name) ?? common.first(name) }
     for each in Direction.allCases where own.has(each.rawValue) || common.has(each.rawValue) { direction = each }
     for each in Direction.allCases where own.has(each.rawValue) { direction = each }
     isMultiplexed = own.has("rtcp-mux")
     mixesExtensions = own.has("extmap-allow-mixed") || common.has("extmap-allow-mixed")
-    guard let fingerprint = either("fingerprint") else {
-      throw MediaProblem("fingerprint-missing", "The medium \(name) has no DTLS fingerprint.", .security)
-    }
-    let (hash, value) = Substring(fingerprint).halves()
-    guard let setup = Transport.Fingerprint.Setup(rawValue: either("setup") ?? (isAnswer ? "active" : "actpass")) else {
-      throw MediaProblem("setup-invalid", "The medium \(name) has no a=setup of active, passive or actpass.", .security)
-    }
-    guard let ufrag = either("ice-ufrag"), let password = either("ice-pwd") else {
-      throw MediaProblem("ice-missing", "The medium \(name) has no ICE credentials.", .transport)
-    }
-    transport = Transport(
-      ufrag: try ufrag.word("a=ice-ufrag"), password: try password.word("a=ice-pwd"),
-      fingerprint: .init(
-        hash: try hash.word("a=fingerprint"), value: try value.word("a=fingerprint"), setup: setup))
+    transport = try Self.transport(of: name, isAnswer: isAnswer) { own.first($0) ?? common.first($0) }
     for value in own.all("candidate") {
       if let candidate = try Candidate(attribute: value) { transport.candidates.append(candidate) }
     }
@@ -124,6 +110,26 @@ extension Media {
           direction: parts.count > 1 ? Direction(rawValue: parts[1]) : nil))
     }
     try readSources(own)
+  }
+
+  /// Reads the credentials and the fingerprint of a medium, which may be those of the whole session.
+  private static func transport(
+    of name: String, isAnswer: Bool, _ either: (String) -> String?
+  ) throws(MediaProblem) -> Transport {
+    guard let fingerprint = either("fingerprint") else {
+      throw MediaProblem("fingerprint-missing", "The medium \(name) has no DTLS fingerprint.", .security)
+    }
+    let (hash, value) = Substring(fingerprint).halves()
+    guard let setup = Transport.Fingerprint.Setup(rawValue: either("setup") ?? (isAnswer ? "active" : "actpass")) else {
+      throw MediaProblem("setup-invalid", "The medium \(name) has no a=setup of active, passive or actpass.", .security)
+    }
+    guard let ufrag = either("ice-ufrag"), let password = either("ice-pwd") else {
+      throw MediaProblem("ice-missing", "The medium \(name) has no ICE credentials.", .transport)
+    }
+    return Transport(
+      ufrag: try ufrag.word("a=ice-ufrag"), password: try password.word("a=ice-pwd"),
+      fingerprint: .init(
+        hash: try hash.word("a=fingerprint"), value: try value.word("a=fingerprint"), setup: setup))
   }
 
   private mutating func readPayloads(_ own: Attributes) throws(MediaProblem) {

@@ -72,31 +72,8 @@ package struct Core: Sendable {
       let bucket = try settings.uploads?.bucket.map {
         try BucketStore($0, spool: folder.blobs, authorities: settings.outgoing.authorities, logger: logger)
       }
-      let blobs = try settings.uploads.map { uploads in
-        (
-          policy: BlobPolicy(
-            links: BlobLinks(base: settings.publicURL), bytesMax: uploads.bytesMax,
-            userBytesMax: uploads.userBytesMax, userDayBytesMax: uploads.userDayBytesMax,
-            lifetime: uploads.lifetime, endsWithMessages: uploads.endWithMessages,
-            tools: BlobTools(thumbnails: uploads.thumbnails, scan: uploads.scan, folder: folder.blobs + "/new")),
-          store: try bucket ?? BlobFolder(folder.blobs) as any BlobStore
-        )
-      }
-      var options = Parley.Options(domains: settings.domains.map(\.name))
-      options.rooms = { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" }
-      // A component at this domain is a pubsub service of its own.
-      options.pubsub = { name in
-        let domain = settings.domains.first { $0.name == name }?.pubsub
-        return settings.components.contains { $0.name == domain } ? nil : domain
-      }
-      options.nodeCreators = settings.nodeCreators
-      if let federation = settings.federation { options.giveUp = .seconds(federation.giveUpSeconds) }
-      options.remotes = settings.components.map { ($0.name, $0.home) }
-      options.admins = settings.admins
-      options.reserved = Set(settings.reservedNames.keys)
-      options.allowsInvitations = settings.allowsInvitations
-      options.guests = settings.guests
-      options.sending = settings.sending
+      let blobs = try uploads(settings, folder, bucket)
+      var options = coreOptions(settings, webPushKey)
       options.memory = memory
       options.inboxBytesMax = inboxBytesMax
       options.cacheBytesMax = cacheBytesMax
@@ -104,14 +81,6 @@ package struct Core: Sendable {
       options.presencesInRoomsBytesMax = presencesInRoomsBytesMax
       options.uploadsMax = uploadsMax
       options.blobs = blobs
-      options.threads = settings.threads
-      options.readNetworks.isByNetwork = settings.boundsByNetwork
-      options.readNetworks.trusted = settings.trustedProxies
-      options.services = settings.services
-      options.callRinging = settings.callRinging
-      options.addresses = PublicAddresses(exceptions: settings.outgoing.networks)
-      options.pushes = settings.pushes.policy(webPushKey)
-      options.retention = settings.retention
       options.traces = traces
       if let beforeSend, let settings = settings.beforeSend {
         let policy = BeforeSendPolicy(
@@ -123,16 +92,7 @@ package struct Core: Sendable {
       let parley = try Parley(store: store, clock: clock, options: options, metrics: metrics, logger: logger)
       beforeSend?.render(by: HookEvents(parley: parley))
       parley.grant(settings.privileges)
-      var accountOptions = Accounts.Options()
-      accountOptions.signIn = signIn
-      accountOptions.tokenSecret = try folder.tokenSecret(creating: createsKeys)
-      accountOptions.accountSecret = try folder.accountSecret(creating: createsKeys)
-      accountOptions.registration = RegistrationPolicy(
-        networkHourMax: settings.boundsByNetwork ? settings.networkAccountsPerHour : nil,
-        proofBits: settings.registrationProofBits)
-      accountOptions.exportForms = [AppExport(), AccountExport()]
-      accountOptions.threads = settings.threads
-      let accounts = Accounts(parley, accountOptions)
+      let accounts = try openAccounts(parley, settings, folder, createsKeys: createsKeys, signIn)
       var backupBucket: (@Sendable () -> BackupBucket)?
       if let options = settings.backups.bucket {
         let authorities = settings.outgoing.authorities
@@ -146,16 +106,75 @@ package struct Core: Sendable {
           bucket: backupBucket, folder: folder.path),
         follower: settings.backups.isReplicated ? try store.follower() : nil)
     } catch {
-      let refusal: StartupError =
-        switch error {
-        case let refusal as StartupError: refusal
-        case let problem as Problem: StartupError(problem.text)
-        case let failure as BlobFailure: StartupError(failure.description)
-        // The description is one line for the operator: too new, full, locked, unwritable, damaged.
-        case let failure as StoreFailure: StartupError(failure.description)
-        default: StartupError("the database \(folder.database) cannot be opened: \(error)")
-        }
-      throw folder.explained(refusal)
+      throw folder.explained(refusal(error, folder))
+    }
+  }
+
+  /// Returns the options that the settings alone determine.
+  private static func coreOptions(_ settings: Settings, _ webPushKey: WebPush.Key) -> Parley.Options {
+    var options = Parley.Options(domains: settings.domains.map(\.name))
+    options.rooms = { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" }
+    // A component at this domain is a pubsub service of its own.
+    options.pubsub = { name in
+      let domain = settings.domains.first { $0.name == name }?.pubsub
+      return settings.components.contains { $0.name == domain } ? nil : domain
+    }
+    options.nodeCreators = settings.nodeCreators
+    if let federation = settings.federation { options.giveUp = .seconds(federation.giveUpSeconds) }
+    options.remotes = settings.components.map { ($0.name, $0.home) }
+    options.admins = settings.admins
+    options.reserved = Set(settings.reservedNames.keys)
+    options.allowsInvitations = settings.allowsInvitations
+    options.guests = settings.guests
+    options.sending = settings.sending
+    options.threads = settings.threads
+    options.readNetworks.isByNetwork = settings.boundsByNetwork
+    options.readNetworks.trusted = settings.trustedProxies
+    options.services = settings.services
+    options.callRinging = settings.callRinging
+    options.addresses = PublicAddresses(exceptions: settings.outgoing.networks)
+    options.pushes = settings.pushes.policy(webPushKey)
+    options.retention = settings.retention
+    return options
+  }
+
+  /// Returns the policy of uploads, and where they are kept; nil if this server takes none.
+  private static func uploads(
+    _ settings: Settings, _ folder: DataFolder, _ bucket: BucketStore?
+  ) throws -> (policy: BlobPolicy, store: any BlobStore)? {
+    guard let uploads = settings.uploads else { return nil }
+    let policy = BlobPolicy(
+      links: BlobLinks(base: settings.publicURL), bytesMax: uploads.bytesMax,
+      userBytesMax: uploads.userBytesMax, userDayBytesMax: uploads.userDayBytesMax,
+      lifetime: uploads.lifetime, endsWithMessages: uploads.endWithMessages,
+      tools: BlobTools(thumbnails: uploads.thumbnails, scan: uploads.scan, folder: folder.blobs + "/new"))
+    return (policy, try bucket ?? BlobFolder(folder.blobs) as any BlobStore)
+  }
+
+  private static func openAccounts(
+    _ parley: Parley, _ settings: Settings, _ folder: DataFolder, createsKeys: Bool, _ signIn: SignInPolicy
+  ) throws -> Accounts {
+    var options = Accounts.Options()
+    options.signIn = signIn
+    options.tokenSecret = try folder.tokenSecret(creating: createsKeys)
+    options.accountSecret = try folder.accountSecret(creating: createsKeys)
+    options.registration = RegistrationPolicy(
+      networkHourMax: settings.boundsByNetwork ? settings.networkAccountsPerHour : nil,
+      proofBits: settings.registrationProofBits)
+    options.exportForms = [AppExport(), AccountExport()]
+    options.threads = settings.threads
+    return Accounts(parley, options)
+  }
+
+  /// Returns the reason for the operator.
+  private static func refusal(_ error: any Error, _ folder: DataFolder) -> StartupError {
+    switch error {
+    case let refusal as StartupError: refusal
+    case let problem as Problem: StartupError(problem.text)
+    case let failure as BlobFailure: StartupError(failure.description)
+    // The description is one line for the operator: too new, full, locked, unwritable, damaged.
+    case let failure as StoreFailure: StartupError(failure.description)
+    default: StartupError("the database \(folder.database) cannot be opened: \(error)")
     }
   }
 

@@ -312,10 +312,7 @@ struct SettingsReader {
     let xmpp = Settings.Endpoint(host: xmppHost, port: read(keys.xmppPort))
     let xmppTLS = Settings.Endpoint(host: xmppHost, port: read(keys.xmppTLSPort))
     let plaintext = read(keys.xmppPlaintext)
-    if plaintext, !Host.isLoopback(xmppHost) {
-      reject(
-        keys.xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1 with it")
-    }
+    if plaintext { checkLoopback(xmppHost) }
     let http = Settings.Endpoint(host: read(keys.httpHost), port: read(keys.httpPort))
     let https = Settings.Endpoint(host: read(keys.httpsHost), port: read(keys.httpsPort))
     let domains = readDomains()
@@ -334,14 +331,11 @@ struct SettingsReader {
     let publicURL = self.publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https)
     let certificate = certificateFiles()
     let uploads = self.uploads()
-    let settings = Settings(
-      domains: domains,
-      data: data, replacedData: replacedData(by: data),
+    return Settings(
+      domains: domains, data: data, replacedData: replacedData(by: data),
       xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext, readsProxyHeaders: read(keys.xmppProxyProtocol),
-      http: http, https: https,
-      servesWebClient: read(keys.webClient),
-      publicURL: publicURL,
-      isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
+      http: http, https: https, servesWebClient: read(keys.webClient),
+      publicURL: publicURL, isPublicURLDerived: raw.values[keys.httpURL.name] == nil,
       addresses: addresses(), origins: origins(), trustedProxies: networks(keys.httpTrustedProxies),
       boundsByNetwork: read(keys.boundsByNetwork),
       certificate: certificate,
@@ -360,24 +354,23 @@ struct SettingsReader {
       admins: admins(among: domains),
       resumeWindow: read(keys.resumeSeconds),
       components: components, component: component, metrics: metrics, tracing: tracing(), federation: federation,
-      services: externalServices(),
-      callRinging: read(keys.callsRingSeconds),
-      contacts: contacts(),
-      outageAddresses: outageAddresses(),
-      pushContent: read(keys.pushContent),
-      pushResumeWindow: read(keys.pushResumeSeconds),
+      services: externalServices(), callRinging: read(keys.callsRingSeconds),
+      contacts: contacts(), outageAddresses: outageAddresses(),
+      pushContent: read(keys.pushContent), pushResumeWindow: read(keys.pushResumeSeconds),
       pushes: pushes(domain: domains.first?.name ?? "localhost", publicURL: publicURL),
-      outgoing: outgoing(),
-      delivery: delivery(),
-      beforeSend: beforeSend(),
+      outgoing: outgoing(), delivery: delivery(), beforeSend: beforeSend(),
       backups: backups(data: data, uploads), retention: retention(among: domains, uploads),
       adminSocket: adminSocket(data: data),
-      logLevel: read(keys.logLevel),
-      logFormat: read(keys.logFormat),
-      threads: threads(),
+      logLevel: read(keys.logLevel), logFormat: read(keys.logFormat), threads: threads(),
       effective: Keys.all.compactMap { effective[$0.name] },
       file: file)
-    return settings
+  }
+
+  /// Refuses to take passwords without TLS from other machines.
+  private mutating func checkLoopback(_ host: String) {
+    if Host.isLoopback(host) { return }
+    reject(
+      keys.xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1 with it")
   }
 
   // MARK: Single values
@@ -588,35 +581,44 @@ struct SettingsReader {
         pubsub: hasPubsub ? subdomain(of: name, entry, "pubsub", keys.pubsubDomain, pubsubTemplate, "pubsub") : nil,
         certificate: domainCertificate(entry))
       let taken = domains.flatMap { [$0.name, $0.rooms, $0.uploads] + ($0.pubsub.map { [$0] } ?? []) }
-      if let pubsub = domain.pubsub, !taken.contains(name),
-        (taken + [name, domain.rooms, domain.uploads]).contains(pubsub)
-      {
-        errors.append(
-          ConfigurationError(
-            key: keys.pubsubDomain.name, value: pubsub,
-            origin: entry.fields["pubsub"]?.origin ?? raw.values[keys.pubsubDomain.name]?.origin ?? .standard,
-            "the domain is already in use here"))
-      }
-      if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
-        errors.append(
-          ConfigurationError(
-            key: keys.uploadsDomain.name, value: domain.uploads,
-            origin: entry.fields["uploads"]?.origin ?? raw.values[keys.uploadsDomain.name]?.origin ?? .standard,
-            "the domain is already in use here"))
-      }
-      if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
-        let isName = taken.contains(name)
-        errors.append(
-          ConfigurationError(
-            key: isName ? keyName : keys.roomsDomain.name, value: isName ? name : domain.rooms,
-            origin: isName
-              ? written.origin
-              : entry.fields["rooms"]?.origin ?? raw.values[keys.roomsDomain.name]?.origin ?? .standard,
-            "the domain is already in use here"))
-      }
+      checkClash(of: domain, entry, written, keyName, with: taken)
       domains.append(domain)
     }
     return domains
+  }
+
+  /// Refuses a domain if its own name or that of one of its services is one that is served already.
+  private mutating func checkClash(
+    of domain: Settings.Domain, _ entry: RawSettings.DomainEntry, _ written: RawSettings.Value, _ keyName: String,
+    with taken: [String]
+  ) {
+    let name = domain.name
+    if let pubsub = domain.pubsub, !taken.contains(name),
+      (taken + [name, domain.rooms, domain.uploads]).contains(pubsub)
+    {
+      errors.append(
+        ConfigurationError(
+          key: keys.pubsubDomain.name, value: pubsub,
+          origin: entry.fields["pubsub"]?.origin ?? raw.values[keys.pubsubDomain.name]?.origin ?? .standard,
+          "the domain is already in use here"))
+    }
+    if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
+      errors.append(
+        ConfigurationError(
+          key: keys.uploadsDomain.name, value: domain.uploads,
+          origin: entry.fields["uploads"]?.origin ?? raw.values[keys.uploadsDomain.name]?.origin ?? .standard,
+          "the domain is already in use here"))
+    }
+    if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
+      let isName = taken.contains(name)
+      errors.append(
+        ConfigurationError(
+          key: isName ? keyName : keys.roomsDomain.name, value: isName ? name : domain.rooms,
+          origin: isName
+            ? written.origin
+            : entry.fields["rooms"]?.origin ?? raw.values[keys.roomsDomain.name]?.origin ?? .standard,
+          "the domain is already in use here"))
+    }
   }
 
   /// Returns a service's domain: from the domain's element, or from the template.

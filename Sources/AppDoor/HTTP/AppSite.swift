@@ -32,39 +32,12 @@ extension AppDoor {
     let peer = context.peer(of: request)
     let address = peer.address
     let now = parley.clock.now
-    var caller: Accounts.Caller?
-    if operation.needsCaller {
-      guard let token = OperationRunner.bearer(request) else {
-        try limiters.anonymous.take(address, now: now, telling: rates)
-        throw Problem(.unauthenticated, "token-missing", "Send an access token: Authorization: Bearer ...")
-      }
-      do throws(Problem) {
-        caller = try await accounts.caller(accessToken: token)
-      } catch {
-        try limiters.anonymous.take(address, now: now, telling: rates)
-        throw error
-      }
-    }
+    let caller = operation.needsCaller ? try await self.caller(of: request, from: address, now: now, rates) : nil
     var counted: RequestUnderWay?
     if let user = caller?.user { counted = try underWay.begin(context, of: user.id) }
     // A client that has left does not end the work for its request, with what that keeps in memory.
     defer { withExtendedLifetime(counted) {} }
-    switch (operation.rate, caller?.user) {
-    case (.none, _): break
-    case (_, nil): try limiters.anonymous.take(address, now: now, telling: rates)
-    case (.messages, let user?):
-      try parley.sending.budget(of: user, from: address, now: now).take(messages: 1, now: now, telling: rates)
-    case (.endsOfLogins, let user?): try limiters.others.take(user.id, now: now, telling: rates)
-    case (.requests, let user?):
-      try limiters.others.take(user.id, now: now, telling: rates)
-      // Reads, too: a stream of events or a long poll has the user's contacts and rooms read.
-      try parley.sending.budget(of: user, from: address, now: now).checkStanzas(now: now, telling: rates)
-      // A request that changes a room may cause deliveries to all of its sessions.
-      if operation.method != .get {
-        try parley.sending.budget(of: user, from: address, now: now)
-          .take(now: now, telling: rates, waitsForRooms: false)
-      }
-    }
+    try charge(operation, caller?.user, from: address, now: now, rates)
     let owner = caller.map { parley.readOwner($0.user, from: address) } ?? .network(address)
     let picture = operation.takesBytes && !Self.isSmall(request) ? ReadPlace(picturePlaces, for: owner) : nil
     if let picture, await !picture.take(within: .seconds(AppLimits.pictureWaitSeconds)) {
@@ -107,6 +80,42 @@ extension AppDoor {
     case .stream(let stream):
       stream.whenCut { context.cut() }
       return Self.response(stream, to: request)
+    }
+  }
+
+  /// Returns whose token a request has. One without a good token is counted for its network.
+  private func caller(
+    of request: Request, from address: String, now: Timestamp, _ rates: RateLog
+  ) async throws -> Accounts.Caller {
+    guard let token = OperationRunner.bearer(request) else {
+      try limiters.anonymous.take(address, now: now, telling: rates)
+      throw Problem(.unauthenticated, "token-missing", "Send an access token: Authorization: Bearer ...")
+    }
+    do throws(Problem) { return try await accounts.caller(accessToken: token) } catch {
+      try limiters.anonymous.take(address, now: now, telling: rates)
+      throw error
+    }
+  }
+
+  /// Charges the request to its user, or else to its network.
+  private func charge(
+    _ operation: OperationEntry, _ user: Party?, from address: String, now: Timestamp, _ rates: RateLog
+  ) throws {
+    switch (operation.rate, user) {
+    case (.none, _): break
+    case (_, nil): try limiters.anonymous.take(address, now: now, telling: rates)
+    case (.messages, let user?):
+      try parley.sending.budget(of: user, from: address, now: now).take(messages: 1, now: now, telling: rates)
+    case (.endsOfLogins, let user?): try limiters.others.take(user.id, now: now, telling: rates)
+    case (.requests, let user?):
+      try limiters.others.take(user.id, now: now, telling: rates)
+      // Reads, too: a stream of events or a long poll has the user's contacts and rooms read.
+      try parley.sending.budget(of: user, from: address, now: now).checkStanzas(now: now, telling: rates)
+      // A request that changes a room may cause deliveries to all of its sessions.
+      if operation.method != .get {
+        try parley.sending.budget(of: user, from: address, now: now)
+          .take(now: now, telling: rates, waitsForRooms: false)
+      }
     }
   }
 

@@ -69,16 +69,7 @@ final class EventForm: Sendable {
     let cursor = rendering.cursor(entry.position)
     let domain = entry.author.address.domain
     switch entry.fact {
-    case .message(let message):
-      if message.traits.contains(.part) { return EventForm(head: nil, message: nil, cursor: cursor) }
-      if message.content.kind == .invitation {
-        return form(.dialogInvited, entry, cursor, DialogInvitedBody(elsewhere: entry, message.content, rendering))
-      }
-      if let reference = message.reference, reference.changes {
-        return form(
-          of: reference, entry, cursor, rendering, naming, reference.outcome ?? subjects.targets[reference.target])
-      }
-      return form(.messageCreated, entry, cursor, rendering.message(entry, naming))
+    case .message(let message): return form(of: message, entry, cursor, rendering, naming, subjects)
     case .marker(let marker):
       let body = rendering.marker(isOwn ? marker.mark : marker.shownMark, of: entry.author, naming)
       return form(.markerUpdated, entry, cursor, MarkerUpdatedBody(marker: body))
@@ -127,6 +118,22 @@ final class EventForm: Sendable {
     // Apps see XMPP nodes in the profile, or not at all.
     case .node, .notification: return EventForm(head: nil, message: nil, cursor: cursor)
     }
+  }
+
+  /// Returns the event of a message, which may be a new one or change an earlier one.
+  private static func form(
+    of message: Message, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ naming: ParticipantNaming,
+    _ subjects: FeedPage.Subjects
+  ) -> EventForm {
+    if message.traits.contains(.part) { return EventForm(head: nil, message: nil, cursor: cursor) }
+    if message.content.kind == .invitation {
+      return form(.dialogInvited, entry, cursor, DialogInvitedBody(elsewhere: entry, message.content, rendering))
+    }
+    if let reference = message.reference, reference.changes {
+      return form(
+        of: reference, entry, cursor, rendering, naming, reference.outcome ?? subjects.targets[reference.target])
+    }
+    return form(.messageCreated, entry, cursor, rendering.message(entry, naming))
   }
 
   /// Returns the event of the only contact that a contact group has changed for a viewer, whose own name for it is in it.

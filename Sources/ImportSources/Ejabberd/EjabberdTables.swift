@@ -96,16 +96,7 @@ final class EjabberdTables: RecordReader {
       let found = account(row, owner)
       let other = try accounts.add(found.account, place)
       return [found.flaw, other].compactMap { $0 }.map { .flaw(place, $0) }
-    case .archive:
-      guard let microseconds = Int64(row[2]) else { return [.flaw(place, "its timestamp is damaged")] }
-      guard let stanza = XMLNode(parsing: row[3], within: "jabber:client") else {
-        return [.flaw(place, "its xml is damaged")]
-      }
-      let time = Timestamp(milliseconds: microseconds / 1_000)
-      if row[4] == "groupchat" {
-        return [EjabberdRecords.ofRoom(stanza, owner, at: time, nick: row[5], author: row[6], place)]
-      }
-      return [EjabberdRecords.copy(stanza, of: owner, at: time, isOffline: false, place)]
+    case .archive: return archived(row, owner, place)
     case .spool:
       guard let stanza = XMLNode(parsing: row[2], within: "jabber:client") else {
         return [.flaw(place, "its xml is damaged")]
@@ -119,18 +110,7 @@ final class EjabberdTables: RecordReader {
         return [.flaw(place, "its vcard is no element")]
       }
       return [.record(.vCard(ElementRecord(owner: owner, xml: element.xml)), place)]
-    case .privateStorage:
-      // Only bans are read with the accounts.
-      if !kinds.contains(.settings), !row[2].contains(XMLNode.banNamespace) { return [] }
-      guard let element = XMLNode(parsing: row[2], within: "") else {
-        return flaw(place, "its data is no element", .settings)
-      }
-      if element.isBan {
-        if let accounts { try accounts.ban(owner) }
-        return []
-      }
-      guard kinds.contains(.settings) else { return [] }
-      return [.record(.privateXML(ElementRecord(owner: owner, xml: element.xml)), place)]
+    case .privateStorage: return try privateXML(row, owner, place)
     case .group:
       guard let options = Self.term(row[2]) else { return [.flaw(place, "its opts are no term")] }
       groups.add(row[1], of: host, options)
@@ -140,6 +120,33 @@ final class EjabberdTables: RecordReader {
       return []
     case .room, .contacts, .contactGroups, .defaultList, .lists, .rules, .nodes, .options, .people, .items: return []
     }
+  }
+
+  private func archived(_ row: EjabberdRow, _ owner: String, _ place: Place) -> [Reading] {
+    guard let microseconds = Int64(row[2]) else { return [.flaw(place, "its timestamp is damaged")] }
+    guard let stanza = XMLNode(parsing: row[3], within: "jabber:client") else {
+      return [.flaw(place, "its xml is damaged")]
+    }
+    let time = Timestamp(milliseconds: microseconds / 1_000)
+    if row[4] == "groupchat" {
+      return [EjabberdRecords.ofRoom(stanza, owner, at: time, nick: row[5], author: row[6], place)]
+    }
+    return [EjabberdRecords.copy(stanza, of: owner, at: time, isOffline: false, place)]
+  }
+
+  /// Reads private data, among which an account's ban is.
+  private func privateXML(_ row: EjabberdRow, _ owner: String, _ place: Place) throws(SourceFailure) -> [Reading] {
+    // Only bans are read with the accounts.
+    if !kinds.contains(.settings), !row[2].contains(XMLNode.banNamespace) { return [] }
+    guard let element = XMLNode(parsing: row[2], within: "") else {
+      return flaw(place, "its data is no element", .settings)
+    }
+    if element.isBan {
+      if let accounts { try accounts.ban(owner) }
+      return []
+    }
+    guard kinds.contains(.settings) else { return [] }
+    return [.record(.privateXML(ElementRecord(owner: owner, xml: element.xml)), place)]
   }
 
   /// Notes a flaw of what is read in two passes, in one of them.

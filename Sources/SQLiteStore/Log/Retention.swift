@@ -100,23 +100,32 @@ extension Writer {
     }
     piece.isMore = (isCut || rows.count == Int(bound(limit))) && !piece.isHeld
     guard let last else { return piece }
-    for (user, ordinal) in try connection(.hiddenBetween, dialog, found.expired, last.position)
-      .all({ (UserID($0.int(0)), $0.int(1)) })
-    { try connection(.passHidden, user, dialog, ordinal).run() }
-    for query in [Query.deleteHiddenBetween, .deleteStarsBetween] {
-      try connection(query, dialog, found.expired, last.position).run()
-    }
-    try connection(.deletePinsUpTo, dialog, last.position).run()
-    for query in [Query.deleteMentionsUpTo, .deleteRetractedUpTo] { try connection(query, dialog, last.ordinal).run() }
-    try connection(.deleteEntriesBefore, dialog, last.position).run()
-    try connection(.makeBase, dialog, last.position, found.isRoom).run()
-    try connection(.setExpired, dialog, last.position, last.ordinal).run()
-    if !found.isRoom {
-      for position in try connection(.markersUpTo, dialog, last.position, found.first, found.second)
-        .all({ Position($0.int(0)) })
-      { try erase(position, in: dialog) }
-    }
+    let users: (UserID, UserID)? = found.isRoom ? nil : (found.first, found.second)
+    try moveBase(of: dialog, between: users, from: found.expired, to: last.position, last.ordinal)
     return piece
+  }
+
+  /// Removes what is noted about the entries up to a position, and counts from there.
+  ///
+  /// - Parameter users: The two of a private dialog; `nil` for a room.
+  private func moveBase(
+    of dialog: DialogID, between users: (UserID, UserID)?, from expired: Position, to end: Position, _ ordinal: Int64
+  ) throws {
+    for (user, hidden) in try connection(.hiddenBetween, dialog, expired, end)
+      .all({ (UserID($0.int(0)), $0.int(1)) })
+    { try connection(.passHidden, user, dialog, hidden).run() }
+    for query in [Query.deleteHiddenBetween, .deleteStarsBetween] {
+      try connection(query, dialog, expired, end).run()
+    }
+    try connection(.deletePinsUpTo, dialog, end).run()
+    for query in [Query.deleteMentionsUpTo, .deleteRetractedUpTo] { try connection(query, dialog, ordinal).run() }
+    try connection(.deleteEntriesBefore, dialog, end).run()
+    try connection(.makeBase, dialog, end, users == nil).run()
+    try connection(.setExpired, dialog, end, ordinal).run()
+    guard let users else { return }
+    for position in try connection(.markersUpTo, dialog, end, users.0, users.1).all({ Position($0.int(0)) }) {
+      try erase(position, in: dialog)
+    }
   }
 
   func age(_ dialog: DialogID, through end: Position, for user: UserID) throws {

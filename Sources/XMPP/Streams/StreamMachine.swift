@@ -273,16 +273,20 @@ public struct StreamMachine: Sendable {
     if conditions.contains(.authenticated) {
       phase = .authenticated
     } else {
-      phase = .negotiating
-      // A restart after TLS forgets earlier negotiation (RFC 6120 5.4.3.3).
-      let takesGuests = policy.guestDomains.contains(asked)
-      if takesGuests { conditions.insert(.guests) } else { conditions.remove(.guests) }
-      authentication = AuthenticationMachine(
-        policy: policy.authentication, domain: asked, isSecured: conditions.contains(.secured),
-        takesGuests: takesGuests,
-        claimed: header.from, channelBindings: channelBindings)
+      negotiate(as: asked, claimed: header.from)
     }
     return .open(response, offered)
+  }
+
+  /// Begins the negotiation for a domain.
+  private mutating func negotiate(as domain: String, claimed: String?) {
+    phase = .negotiating
+    // A restart after TLS forgets earlier negotiation (RFC 6120 5.4.3.3).
+    let takesGuests = policy.guestDomains.contains(domain)
+    if takesGuests { conditions.insert(.guests) } else { conditions.remove(.guests) }
+    authentication = AuthenticationMachine(
+      policy: policy.authentication, domain: domain, isSecured: conditions.contains(.secured),
+      takesGuests: takesGuests, claimed: claimed, channelBindings: channelBindings)
   }
 
   /// Processes a complete top-level element.

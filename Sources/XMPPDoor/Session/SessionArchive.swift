@@ -199,6 +199,20 @@ enum SessionArchive {
       since: Timestamp(milliseconds: kept.since), salt: kept.salt?.bytes)
   }
 
+  private static func onlineSession(
+    _ kept: Kept, _ handle: SessionHandle, resource: String, _ presence: Presence?
+  ) -> OnlineSession {
+    var onlineSession = OnlineSession(session: handle, door: .xmpp, resource: resource)
+    onlineSession.presence = presence
+    onlineSession.isConnected = false
+    onlineSession.carbons = kept.carbons
+    onlineSession.wantsRoster = kept.wantsRoster
+    onlineSession.wantsBlocks = kept.wantsBlocks
+    onlineSession.interests = Set(kept.interests)
+    onlineSession.access = kept.access.map(access)
+    return onlineSession
+  }
+
   /// Restores a session, which waits for its client again with its former presence. Returns whether it could be.
   static func restore(
     _ suspended: SuspendedSession, of party: Party?, door: DoorContext, loopContext: LoopContext
@@ -249,17 +263,9 @@ enum SessionArchive {
     let handle = SessionHandle(party: party, loopContext: loopContext)
     let session = XMPPSession(door: door, loopContext: loopContext, handle: handle, resuming: state)
     session.stored = stored
-    var onlineSession = OnlineSession(session: handle, door: .xmpp, resource: jid.resource)
-    onlineSession.presence = presence
-    onlineSession.isConnected = false
-    onlineSession.carbons = kept.carbons
-    onlineSession.wantsRoster = kept.wantsRoster
-    onlineSession.wantsBlocks = kept.wantsBlocks
-    onlineSession.interests = Set(kept.interests)
-    onlineSession.access = kept.access.map(Self.access)
     session.suspend()
     handle.stands(session)
-    session.goOnline(as: onlineSession)
+    session.goOnline(as: onlineSession(kept, handle, resource: jid.resource, presence))
     for occupant in kept.occupants ?? [] {
       let buffer = RoomOutbound.shutDown(occupant, to: jid)
       session.send { $0.raw(buffer) }

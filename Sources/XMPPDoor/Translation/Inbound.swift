@@ -64,6 +64,12 @@ enum Inbound {
       return relay(turn, to, draft)
     }
     if session.isRemote(to.domain), RoomElsewhere.isWhisper(stanza, with: to) { draft.roomElsewhere = .whisper }
+    post(turn, draft, to)
+  }
+
+  /// Posts a message that becomes an entry.
+  private static func post(_ turn: Turn, _ draft: Draft, _ to: JID) {
+    let (session, stanza) = (turn.session, turn.stanza)
     if let call = draft.call, call.act == .finish { JingleSessions.forget(call.name, with: to.bare, session) }
     let intent = post(
       stanza, draft, from: session.jid.resource, to: to, extras: extras(of: stanza, session),

@@ -396,40 +396,7 @@ struct ArchiveRequest: Sendable {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
     queryID = query["queryid"]
     isFlipped = query.first(Name("flip-page", NS.mam)) != nil
-    if let form = try query.payload(DataForm.self) {
-      if let type = form.formType, type != String(describing: NS.mam) {
-        throw StanzaError(.badRequest, "FORM_TYPE is \(NS.mam)")
-      }
-      for field in form.fields {
-        let value = field.name == "ids" ? "" : try form.single(field.name ?? "") ?? ""
-        switch field.name {
-        case "FORM_TYPE": break
-        case "with":
-          if value.isEmpty { break }
-          guard let jid = JID(parsing: value) else { throw StanzaError(.jidMalformed, "'with' is no address") }
-          with = jid
-        case "start": start = try Self.time(value, "start")
-        case "end": end = try Self.time(value, "end")
-        case "after-id":
-          if value.isEmpty { break }
-          let bound = try open(value)
-          anchors.insert(bound)
-          after = max(after, bound)
-        case "before-id":
-          if value.isEmpty { break }
-          let bound = try open(value)
-          anchors.insert(bound)
-          before = min(before, bound)
-        case "ids":
-          var found: Set<Position> = []
-          for id in field.values where !id.isEmpty { found.insert(try open(id)) }
-          if !found.isEmpty { ids = found.sorted() }
-        case "{urn:xmpp:fulltext:0}fulltext": text = try FullTextSearch.read(value)
-        case "include-groupchat": _ = try form.boolean("include-groupchat")
-        default: throw StanzaError(.featureNotImplemented, "the field '\(field.name ?? "")' is not known here")
-        }
-      }
-    }
+    if let form = try query.payload(DataForm.self) { try read(form, open) }
     if ids != nil, text != nil {
       throw StanzaError(.featureNotImplemented, "single messages are not searched (XEP-0431)")
     }
@@ -447,6 +414,44 @@ struct ArchiveRequest: Sendable {
       }
       isBackward = set.isBackward
       limit = set.limit(default: DoorLimits.archivePageDefault)
+    }
+  }
+
+  /// Reads the fields of a query (4.1).
+  private mutating func read(
+    _ form: DataForm, _ open: (String) throws(StanzaError) -> Position
+  ) throws(StanzaError) {
+    if let type = form.formType, type != String(describing: NS.mam) {
+      throw StanzaError(.badRequest, "FORM_TYPE is \(NS.mam)")
+    }
+    for field in form.fields {
+      let value = field.name == "ids" ? "" : try form.single(field.name ?? "") ?? ""
+      switch field.name {
+      case "FORM_TYPE": break
+      case "with":
+        if value.isEmpty { break }
+        guard let jid = JID(parsing: value) else { throw StanzaError(.jidMalformed, "'with' is no address") }
+        with = jid
+      case "start": start = try Self.time(value, "start")
+      case "end": end = try Self.time(value, "end")
+      case "after-id":
+        if value.isEmpty { break }
+        let bound = try open(value)
+        anchors.insert(bound)
+        after = max(after, bound)
+      case "before-id":
+        if value.isEmpty { break }
+        let bound = try open(value)
+        anchors.insert(bound)
+        before = min(before, bound)
+      case "ids":
+        var found: Set<Position> = []
+        for id in field.values where !id.isEmpty { found.insert(try open(id)) }
+        if !found.isEmpty { ids = found.sorted() }
+      case "{urn:xmpp:fulltext:0}fulltext": text = try FullTextSearch.read(value)
+      case "include-groupchat": _ = try form.boolean("include-groupchat")
+      default: throw StanzaError(.featureNotImplemented, "the field '\(field.name ?? "")' is not known here")
+      }
     }
   }
 

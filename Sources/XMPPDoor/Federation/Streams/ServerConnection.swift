@@ -221,12 +221,7 @@ final class ServerConnection: RemoteConnection {
       beginAgain()
       append { header.write(framing: .document, into: &$0) }
     case .judge(let pair): judge(pair)
-    case .proceedTLS(let domain):
-      guard let context = streams.trust.serverContext(domain) else { return perform(.refuseTLS) }
-      append { $0.element(.proceedTLS) }
-      flush()
-      restartUnderTLS { chain.serverHandler(context) }
-      paceHandshake()
+    case .proceedTLS(let domain): proceedTLS(domain)
     case .startTLS: startTLS()
     case .refuseTLS:
       append { writer in
@@ -260,16 +255,7 @@ final class ServerConnection: RemoteConnection {
       if let owner { owner.received(stanza, of: domainPair(pair), on: self) }
     case .dropped: dropped()
     case .management(let element): manage(element)
-    case .refuse(let header, let error):
-      refused(error.text ?? "\(error.condition.text)")
-      if !awaitsHello {
-        append { writer in
-          header?.write(framing: .document, into: &writer)
-          error.write(into: &writer)
-          StreamFraming.document.writeClose(into: &writer)
-        }
-      }
-      closeChannel()
+    case .refuse(let header, let error): refuse(header, error)
     case .close:
       append { StreamFraming.document.writeClose(into: &$0) }
       flush()
@@ -279,6 +265,27 @@ final class ServerConnection: RemoteConnection {
       if closing { append { StreamFraming.document.writeClose(into: &$0) } }
       closeChannel()
     }
+  }
+
+  private func proceedTLS(_ domain: String) {
+    guard let context = streams.trust.serverContext(domain) else { return perform(.refuseTLS) }
+    append { $0.element(.proceedTLS) }
+    flush()
+    restartUnderTLS { chain.serverHandler(context) }
+    paceHandshake()
+  }
+
+  /// Ends the stream with an error, in an answer to a header if the other server has not had one.
+  private func refuse(_ header: StreamResponse?, _ error: StreamError) {
+    refused(error.text ?? "\(error.condition.text)")
+    if !awaitsHello {
+      append { writer in
+        header?.write(framing: .document, into: &writer)
+        error.write(into: &writer)
+        StreamFraming.document.writeClose(into: &writer)
+      }
+    }
+    closeChannel()
   }
 
   /// Tells the owner of pairs that the stream carries from now on.
