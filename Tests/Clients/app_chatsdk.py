@@ -59,20 +59,9 @@ def chain(frames):
     return [(f["cursor"], f["data"]["message"]["id"]) for f in frames if f.get("type") == "message.created"]
 
 
-async def walk(checks, services, twitter, stage):
-    story = Story(checks, "CS", 37)
-    viola, olivia, antonio, feste = [await stage.app(name) for name in ("viola-ios", "olivia-ios", "antonio-android", "feste-web")]
-    await viola.ask("POST", "/v1/codes", {"email": VIOLA}, 202)
-    (code,) = re.findall(r"^ +(\d{6})$", await services.mail(VIOLA), re.M)
-    await viola.ask("POST", "/v1/users", {"email": VIOLA, "code": code, "password": PASSWORD, "name": "Viola"}, 201)
-    await viola.sign_in(grant="password", email=VIOLA, password=PASSWORD)
-    await viola.connect()
-    await olivia.sign_in(grant="provider", provider="facebook", idToken=services.token("facebook", "42", name="Olivia"))
-    await olivia.connect()
-    newcomer = await Registering(stage.server, "toby@localhost/first").arrive()
-    await newcomer.disconnect()
-    toby = await stage.peer("toby")
-
+async def messages_and_rooms(story, viola, olivia, toby):
+    """Messages, groups and public chats, both ways."""
+    private = group = square = None
     with story.row(1, "private messages, both ways"):
         private = await viola.dialog("toby")
         said = await viola.say(private, "What country, friends, is this?")
@@ -114,7 +103,12 @@ async def walk(checks, services, twitter, stage):
         await olivia.message("Fresh herring")
         await olivia.say(group["id"], "I am in the captain's")
         await toby.message(group["jid"], "I am in the captain's")
+    return private, group, square
 
+
+async def profiles(stage, story, viola, olivia, antonio, toby):
+    """Profiles, and accounts that the backend vouches for."""
+    guest = sebastian = None
     with story.row(4, "a profile with keys of the app's own, each for whom it is for; slixmpp is shown none of them"):
         await viola.ask("PATCH", "/v1/users/me", {"metadata": {"hairColor": "brown"}, "contactsMetadata": {"shoe": 38}, "privateMetadata": {"twin": "Sebastian"}})
         me = await viola.ask("GET", "/v1/users/me")
@@ -136,7 +130,11 @@ async def walk(checks, services, twitter, stage):
         expect(sebastian.boundjid.bare == guest.jid, f"{sebastian.boundjid}")
         sebastian.chat("toby@localhost", "I am yet so near the manners of my mother")
         await toby.hears("I am yet so near the manners of my mother", guest.jid)
+    return guest, sebastian
 
+
+async def logins(services, twitter, stage, story, viola, olivia, antonio, feste, toby, square):
+    """The ways to log in."""
     with story.row(6, "by Facebook, Google, telephone, mail, and as a guest who stays; slixmpp as a guest (SASL ANONYMOUS)"):
         info = await viola.ask("GET", "/v1/info")
         expect({"password", "code", "provider", "jwt", "guest"} <= set(info["grants"]), f"{info}")
@@ -175,6 +173,10 @@ async def walk(checks, services, twitter, stage):
         await viola.message("Will you go hunt, my lord?")
         await visitor.leave()
 
+
+async def accounts_of_a_phone(services, stage, story, viola, olivia, toby, guest, sebastian):
+    """Several accounts on one phone."""
+    beacon = None
     push = {"provider": "apns", "token": "ab12"}
     with story.row(7, "several accounts on one phone: each push names its account; slixmpp's accounts register each for itself (XEP-0357)"):
         for app in (viola, olivia):
@@ -200,7 +202,12 @@ async def walk(checks, services, twitter, stage):
         node = told.xml.find(".//{http://jabber.org/protocol/pubsub}publish").get("node")
         expect(node == guest.id, f"the push is for {node}")
         await olivia.connect(olivia.cursor)
+    return beacon
 
+
+async def devices(stage, story, viola, toby, private):
+    """Several devices of one user, and the second factor."""
+    own = None
     with story.row(8, "one protocol on all systems: two devices of one user are told the same, and so is a second slixmpp (XEP-0280)"):
         android = await stage.app("viola-android", grant="password", email=VIOLA, password=PASSWORD)
         await android.connect(viola.cursor)
@@ -235,7 +242,11 @@ async def walk(checks, services, twitter, stage):
         expect(own.boundjid.bare == viola.jid, f"{own.boundjid}")
         await web.ask("DELETE", f"/v1/users/me/second-factor?recoveryCode={recovery[1]}", status=204)
         await web.leave()
+    return own
 
+
+async def media_and_places(stage, story, viola, antonio, toby, private, own):
+    """Sounds, receipts, places and people who are near."""
     with story.row(10, "sounds and films with their length, heard from the middle; slixmpp is told it (XEP-0446)"):
         song = await viola.upload(SONG, "song.ogg", "audio/ogg", durationMs=4_200)
         clip = await viola.upload(CLIP, "clip.mp4", "video/mp4", width=640, height=480, durationMs=2_500)
@@ -281,6 +292,9 @@ async def walk(checks, services, twitter, stage):
         expect(await condition(stranger.pep("toby@localhost", GEO[1:-1])) is not None, "a stranger is told where he is")
         await stranger.leave()
 
+
+async def contacts_and_discovery(stage, story, viola, olivia, antonio, toby, private, group, square, own):
+    """Contacts, and how a client finds the server."""
     with story.row(13, "contacts out of a phonebook; slixmpp finds them in the roster"):
         salt = await viola.ask("GET", "/v1/contact-matches")
         digest = lambda number: hashlib.sha256((salt["salt"] + number).encode()).hexdigest()
@@ -314,6 +328,9 @@ async def walk(checks, services, twitter, stage):
         expect((await viola.message("One to many"))["dialogId"] == group["id"], "another dialog")
         await olivia.message("One to many")
 
+
+async def people(story, viola, olivia, antonio, toby, private, own):
+    """Cards, the search for people, typing and the last activity."""
     with story.row(17, "a whole card (XEP-0054, XEP-0292): kept as slixmpp wrote it, its name and picture are the app's"):
         card = toby["xep_0054"].make_vcard()
         card["FN"], card["NICKNAME"], card["BDAY"], card["TITLE"] = "Sir Toby Belch", "Sir Toby", "1560-01-06", "Uncle"
@@ -369,6 +386,9 @@ async def walk(checks, services, twitter, stage):
         expect(await condition(toby["xep_0012"].get_last_activity(viola.jid, timeout=PATIENCE)) == "forbidden", "he is told")
         await viola.connect(viola.cursor)
 
+
+async def presence(story, viola, olivia, antonio, toby, group, square):
+    """Presence, contacts and status, both ways."""
     with story.row(21, "presence, both ways"):
         await toby.saw("presence_available", lambda p: str(p["from"]) == f"{viola.jid}/app-viola-ios")
         expect((await viola.ask("GET", "/v1/users/toby/presence"))["online"], "he is not online")
@@ -405,6 +425,9 @@ async def walk(checks, services, twitter, stage):
 
     story.client_only(24, "screens, input, keyboard")
 
+
+async def archive_and_pushes(services, stage, story, viola, toby, private, group, square, beacon):
+    """What is kept, what is pushed, and older messages."""
     with story.row(25, "messages are kept: a new device has all of them, and so has a new slixmpp (XEP-0313), by the same ids"):
         fresh = await stage.app("viola-new", grant="password", email=VIOLA, password=PASSWORD)
         history = [(m["id"], m["content"]["text"]) for m in (await fresh.history(private))[::-1]]
@@ -448,7 +471,11 @@ async def walk(checks, services, twitter, stage):
         newest = [str(e["mam_result"]["id"]) async for e in toby["xep_0313"].iterate(
             with_jid=viola.jid, reverse=True, rsm={"max": 4})]
         expect([number for number in newest if number in set(whole)] == whole, f"{newest}")
+    return toby
 
+
+async def apps_and_files(stage, story, viola, toby, private, group, square):
+    """Apps of one server, and their files."""
     with story.row(28, "test and production apart: another app of the same server is another XMPP domain, and knows nobody of this one"):
         tester = await stage.app("tester")
         there = {"Host": STAGING}
@@ -483,6 +510,10 @@ async def walk(checks, services, twitter, stage):
 
     story.client_only(30, "permissions, frameworks, stores, licences", "TLS everywhere, as this story has it")
 
+
+async def rules(stage, story, viola, olivia, feste, toby, private):
+    """Rules of the server, and what a message is."""
+    secret = None
     with story.row(31, "rules that the server keeps: who is not in it neither reads nor writes, in either protocol"):
         secret = await viola.ask("POST", "/v1/dialogs", {"type": "group", "name": "The box tree", "memberIds": [olivia.id]}, 201)
         told = await viola.say(secret["id"], "Here's an overweening rogue")
@@ -522,7 +553,11 @@ async def walk(checks, services, twitter, stage):
         listed = await stage.command("report", "list")
         expect("toby@localhost" in listed and viola.jid in listed, listed)
         await desk.leave()
+    return secret
 
+
+async def sending(story, viola, toby, group):
+    """What becomes of a message that is sent."""
     with story.row(33, "sending: the client's id comes back, in answer and event, and makes a retry no second message; slixmpp's as well (XEP-0359)"):
         mine = str(uuid.uuid4())
         body = {"clientId": mine, "content": {"type": "text", "text": "A letter"}}
@@ -544,6 +579,9 @@ async def walk(checks, services, twitter, stage):
         texts = [m["content"]["text"] for m in await viola.history(group["id"])]
         expect(texts.count("A letter") == 1 and texts.count("An answer") == 1, f"{texts}")
 
+
+async def looks_and_events(story, viola, olivia, feste, toby, private, group, square, secret):
+    """Fonts of messages, the stream of events, threads and fields."""
     with story.row(34, "a message's own colours and fonts, kept beside it; slixmpp gets the text alone"):
         look = {"font": "Cambria", "color": "#ffcc00"}
         sent = await viola.ask("POST", f"/v1/dialogs/{private}/messages", {
@@ -591,6 +629,36 @@ async def walk(checks, services, twitter, stage):
         expect((await viola.ask("GET", "/v1/users/me"))["email"] == VIOLA and "email" not in seen, "whose address is it?")
         await viola.ask("PATCH", "/v1/users/me", {"name": "Viola of Messaline"})
         await toby.saw("user_nick_publish", nick_of("Viola of Messaline"))
+
+
+async def walk(checks, services, twitter, stage):
+    story = Story(checks, "CS", 37)
+    viola, olivia, antonio, feste = [await stage.app(name) for name in ("viola-ios", "olivia-ios", "antonio-android", "feste-web")]
+    await viola.ask("POST", "/v1/codes", {"email": VIOLA}, 202)
+    (code,) = re.findall(r"^ +(\d{6})$", await services.mail(VIOLA), re.M)
+    await viola.ask("POST", "/v1/users", {"email": VIOLA, "code": code, "password": PASSWORD, "name": "Viola"}, 201)
+    await viola.sign_in(grant="password", email=VIOLA, password=PASSWORD)
+    await viola.connect()
+    await olivia.sign_in(grant="provider", provider="facebook", idToken=services.token("facebook", "42", name="Olivia"))
+    await olivia.connect()
+    newcomer = await Registering(stage.server, "toby@localhost/first").arrive()
+    await newcomer.disconnect()
+    toby = await stage.peer("toby")
+
+    private, group, square = await messages_and_rooms(story, viola, olivia, toby)
+    guest, sebastian = await profiles(stage, story, viola, olivia, antonio, toby)
+    await logins(services, twitter, stage, story, viola, olivia, antonio, feste, toby, square)
+    beacon = await accounts_of_a_phone(services, stage, story, viola, olivia, toby, guest, sebastian)
+    own = await devices(stage, story, viola, toby, private)
+    await media_and_places(stage, story, viola, antonio, toby, private, own)
+    await contacts_and_discovery(stage, story, viola, olivia, antonio, toby, private, group, square, own)
+    await people(story, viola, olivia, antonio, toby, private, own)
+    await presence(story, viola, olivia, antonio, toby, group, square)
+    toby = await archive_and_pushes(services, stage, story, viola, toby, private, group, square, beacon)
+    await apps_and_files(stage, story, viola, toby, private, group, square)
+    secret = await rules(stage, story, viola, olivia, feste, toby, private)
+    await sending(story, viola, toby, group)
+    await looks_and_events(story, viola, olivia, feste, toby, private, group, square, secret)
 
     story.end()
 

@@ -21,10 +21,9 @@ async def register(app, services, mail, name):
     return await app.ask("POST", "/v1/users", {"email": mail, "code": code, "password": PASSWORD, "name": name}, 201)
 
 
-async def walk(checks, services, stage):
-    story = Story(checks, "FC", 10)
-    viola, olivia = await stage.app("viola-phone"), await stage.app("olivia-phone")
-
+async def accounts(services, stage, story, viola, olivia):
+    """Accounts: they are made, and log in."""
+    sebastian = None
     with story.row(1, "accounts by mail address and password, a picture right after; slixmpp registers (XEP-0077) and sees it (XEP-0084)"):
         await viola.refused(400, "password-too-short", "POST", "/v1/users", {"email": VIOLA, "code": "1", "password": "short"}, "password")
         await viola.refused(400, "email-malformed", "POST", "/v1/codes", {"email": "viola"}, "email")
@@ -59,7 +58,11 @@ async def walk(checks, services, stage):
         desk = await stage.peer(viola.id, "desk")
         expect(desk.boundjid.bare == viola.jid, f"{desk.boundjid}")
         await desk.leave()
+    return sebastian
 
+
+async def last_activity(stage, story, viola, olivia, sebastian):
+    """When somebody registered and was last here."""
     with story.row(4, "when somebody registered and was last here: for oneself, for the operator, and as last activity (XEP-0012)"):
         me = await viola.ask("GET", "/v1/users/me")
         expect(me["createdAt"] <= me["lastLoginAt"], f"{me}")
@@ -91,6 +94,10 @@ async def walk(checks, services, stage):
         expect(0 <= answer["last_activity"]["seconds"] < 3600, f"{answer}")
         await viola.connect(cursor)
 
+
+async def conversations(story, viola, olivia, sebastian):
+    """The list of conversations, and who may write it."""
+    hello = said = dialog = None
     with story.row(5, "the messages screen: who one is, and conversations with their last message; slixmpp has roster and archive"):
         hello = sebastian.chat(viola.jid, "Were you drowned?")
         said = await viola.message("Were you drowned?")
@@ -124,7 +131,12 @@ async def walk(checks, services, stage):
         expect(await sebastian.archived(olivia.jid) == ["Go with me to my house", "Madam, I will"], "another archive")
         expect(await sebastian.archived(viola.jid) == ["Were you drowned?"], "the archive mixes people")
         expect(await sebastian.archived() == ["Were you drowned?", "Go with me to my house", "Madam, I will"], "not everything in its order")
+    return hello, said, dialog
 
+
+async def messages(story, viola, olivia, sebastian, hello, said, dialog):
+    """Messages, images and videos."""
+    new = image = clip = file = url = None
     with story.row(7, "a new message opens the dialog that there is, a retry is no second message; slixmpp gets type chat and answers"):
         expect(await viola.dialog("sebastian") == dialog, "a second dialog of two people")
         body = {"clientId": "reply-1", "content": {"type": "text", "text": "A spirit I am indeed"}, "replyTo": said["id"]}
@@ -163,7 +175,11 @@ async def walk(checks, services, stage):
         (file,) = seen["message"]["content"]["attachments"]
         expect((file["url"], file["mediaType"], file["width"], file["height"]) == (url, "image/png", 3, 2), f"{file}")
         expect(await viola.fetch(file["url"]) == ROSE, "other bytes")
+    return new, image, clip, file, url
 
+
+async def lists_and_files(stage, story, viola, olivia, sebastian, dialog, new, image, clip, file, url):
+    """What is read by its id and followed, and the store of files."""
     with story.row(9, "users, messages and the list of a user's messages are read by id, and followed: what came while one was away comes once"):
         people = (await viola.ask("GET", "/v1/users?query=oliv"))["items"]
         expect([(p["id"], p["name"]) for p in people] == [(olivia.id, "Olivia")] and "email" not in people[0], f"{people}")
@@ -203,6 +219,17 @@ async def walk(checks, services, stage):
         stores = [str(info["from"]) for info in services_found
                   if ("store", "file") in {i[:2] for i in info["disco_info"]["identities"]}]
         expect(stores == ["upload.localhost"], f"{stores}")
+
+
+async def walk(checks, services, stage):
+    story = Story(checks, "FC", 10)
+    viola, olivia = await stage.app("viola-phone"), await stage.app("olivia-phone")
+
+    sebastian = await accounts(services, stage, story, viola, olivia)
+    await last_activity(stage, story, viola, olivia, sebastian)
+    hello, said, dialog = await conversations(story, viola, olivia, sebastian)
+    new, image, clip, file, url = await messages(story, viola, olivia, sebastian, hello, said, dialog)
+    await lists_and_files(stage, story, viola, olivia, sebastian, dialog, new, image, clip, file, url)
 
     story.end()
 

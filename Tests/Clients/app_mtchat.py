@@ -51,19 +51,8 @@ def state(peer, room, value):
     message.send()
 
 
-async def walk(checks, stage):
-    story = Story(checks, "MT", 9)
-    viola, olivia = await stage.app("viola-phone"), await stage.app("olivia-phone")
-    await sign_in(viola, "user1", "Viola")
-    await sign_in(olivia, "user2", "Olivia")
-    await stage.command("user", "add", "toby@localhost", "--password-stdin", "--name", "Sir Toby", stdin=PASSWORD + "\n")
-    toby = await stage.peer("toby")
-    channel = (await open_channel(stage, viola, CHANNEL))["id"]
-    room = (await open_channel(stage, olivia, CHANNEL))["jid"]
-    await viola.connect()
-    await olivia.connect()
-    await toby.enter(room, "Toby")
-
+async def talking(story, viola, olivia, toby, channel, room):
+    """Typing and photos."""
     with story.row(1, "everybody who types, as one list that ends by itself; slixmpp types in the room (XEP-0085) and sees who does"):
         def typing(*users):
             return viola.event("typing.updated", lambda d: d["dialogId"] == channel and sorted(d["userIds"]) == sorted(users))
@@ -98,6 +87,9 @@ async def walk(checks, stage):
         seen = await viola.event("message.created", lambda d: d["message"]["content"]["type"] == "image" and d["message"]["senderId"] == "toby")
         expect([a["url"] for a in seen["message"]["content"]["attachments"]] == [url] and await olivia.fetch(url) == ROSE, f"{seen}")
 
+
+async def texts_and_pictures(stage, story, viola, olivia, toby, channel, room):
+    """Texts with their authors, and pictures."""
     with story.row(3, "texts with who said them, which the server says and nobody else; slixmpp hears and answers, and cannot be another"):
         sent = await olivia.ask("POST", f"/v1/dialogs/{channel}/messages", {
             "clientId": "forged-1", "senderId": "user1", "senderName": "Viola",
@@ -127,6 +119,9 @@ async def walk(checks, stage):
         await toby["xep_0153"].set_avatar(avatar=LARK, mtype="image/png", timeout=PATIENCE)
         expect(await viola.fetch(viola.base + "/v1/users/toby/avatar", Authorization=f"Bearer {viola.token}") == LARK, "another picture")
 
+
+async def channels(stage, story, viola, olivia, toby, channel, room):
+    """Channels and their messages."""
     with story.row(5, "a channel and a sender by the embedding app's ids, whatever is in them; to XMPP they are addresses as others"):
         again = await open_channel(stage, olivia, CHANNEL)
         expect((again["id"], again["name"], again["externalId"]) == (channel, "Hockey", CHANNEL), f"{again}")
@@ -171,6 +166,9 @@ async def walk(checks, stage):
         said = [m for m in (await viola.history(channel))[::-1] if m["content"]["type"] != "system"]
         expect([number for number, _ in archive] == [m["id"] for m in said], f"{archive} {said}")
 
+
+async def files_and_loading(story, viola, olivia, toby, channel):
+    """Files, and a chat that loads."""
     with story.row(7, "files belong to who uploaded them, and their names tell nobody where they are; slixmpp's slots as well"):
         slots = [await olivia.upload(LARK, "1502985644.png", "image/png") for _ in range(2)]
         addresses = [slot["url"] for slot in slots] + [await toby.upload(ROSE, "1502985644.png", "image/png")]
@@ -201,6 +199,25 @@ async def walk(checks, stage):
         expect(problem["type"] == "urn:parley:problem:dialog-unknown" and problem["title"] and problem["detail"], f"{problem}")
         status, headers, problem = await viola.answer("POST", f"/v1/dialogs/{channel}/messages", data=b"{")
         expect((status, problem["code"], headers["Content-Type"]) == (400, "json-malformed", "application/problem+json"), f"{json.dumps(problem)}")
+
+
+async def walk(checks, stage):
+    story = Story(checks, "MT", 9)
+    viola, olivia = await stage.app("viola-phone"), await stage.app("olivia-phone")
+    await sign_in(viola, "user1", "Viola")
+    await sign_in(olivia, "user2", "Olivia")
+    await stage.command("user", "add", "toby@localhost", "--password-stdin", "--name", "Sir Toby", stdin=PASSWORD + "\n")
+    toby = await stage.peer("toby")
+    channel = (await open_channel(stage, viola, CHANNEL))["id"]
+    room = (await open_channel(stage, olivia, CHANNEL))["jid"]
+    await viola.connect()
+    await olivia.connect()
+    await toby.enter(room, "Toby")
+
+    await talking(story, viola, olivia, toby, channel, room)
+    await texts_and_pictures(stage, story, viola, olivia, toby, channel, room)
+    await channels(stage, story, viola, olivia, toby, channel, room)
+    await files_and_loading(story, viola, olivia, toby, channel)
 
     story.client_only(9, "embedding and subclassing", "documented operations, which need no library of ours")
     story.end()

@@ -69,13 +69,9 @@ async def refused_connection(app, token):
         return answer, socket.close_code
 
 
-async def walk(checks, services, hook, avatar, stage):
-    story = Story(checks, "QI", 29)
-    described = Described()
-    address, asked = avatar
-    viola, feste = await stage.app("viola-phone"), await stage.app("feste-phone")
-    backend_of = Signer("HS256", secret=SECRET)
-
+async def signing_in(stage, story, described, address, viola, feste, backend_of):
+    """Sign-in by a token of the backend."""
+    desk = orsino_session = orsino = None
     with story.row(1, "sign-in by identity token: nonce, token of the backend, session; slixmpp by the session's token (SASL)"):
         nonce = await viola.ask("POST", "/v1/nonces", status=201)
         described.fits("openapi.yaml#/components/schemas/Nonce", nonce)
@@ -117,7 +113,11 @@ async def walk(checks, services, hook, avatar, stage):
         expect(orsino.boundjid.bare == "orsino@localhost", f"{orsino.boundjid}")
         card = await orsino["xep_0054"].get_vcard(viola.jid, timeout=PATIENCE, cached=False)
         expect(card["vcard_temp"]["FN"] == "Viola of Messaline", f"{card}")
+    return desk, orsino_session, orsino
 
+
+async def connections(stage, story, described, asked, viola, orsino):
+    """Connections that fail, and one that stands."""
     story.client_only(2, "colours, fonts, bubbles")
 
     with story.row(3, "an own interface over the core: what there is is described, and answers are as described"):
@@ -166,6 +166,10 @@ async def walk(checks, services, hook, avatar, stage):
         card = await orsino["xep_0054"].get_vcard(viola.jid, timeout=PATIENCE, cached=False)
         expect(card["vcard_temp"]["PHOTO"]["BINVAL"] == ROSE, "another picture")
 
+
+async def silence(services, stage, story, viola, orsino):
+    """Who is muted, and is told in silence."""
+    court = room = None
     await stage.command("user", "add", "beacon@localhost", "--password-stdin", stdin=PASSWORD + "\n")
     beacon = Beacon(stage, "beacon", "push", PASSWORD)
     stage.people.append(beacon)
@@ -200,7 +204,11 @@ async def walk(checks, services, hook, avatar, stage):
         await viola.say(private, "I'll do my best to woo your lady")
         fields = await beacon.push()
         expect(fields["message-count"] == "1" and "woo" not in str(fields) and "last-message-sender" not in fields, f"{fields}")
+    return beacon, service, private, court, room
 
+
+async def registration(services, stage, story, described, viola, feste, orsino_session, beacon, service, private, room):
+    """Registrations for pushes."""
     orsino = Moderator(stage, orsino_session, "orchard")
     stage.people.append(orsino)
     await orsino.arrive()
@@ -248,7 +256,11 @@ async def walk(checks, services, hook, avatar, stage):
         expect(opened["lastMessage"]["content"]["text"] == "Cesario, thou know'st no less but all", f"{opened}")
         # Orsino was away when Feste spoke, with no registration any more for what came then: nothing came since.
         expect(not [1 for event, _ in beacon.seen if event == "push"], "slixmpp's push service was told something")
+    return orsino
 
+
+async def syncing(story, viola, feste, desk, orsino, private, court):
+    """Where syncing begins and ends."""
     with story.row(11, "syncing begins: what was missed comes in its order, before anything else"):
         cursor = viola.cursor
         expect(cursor is not None, "there is no cursor")
@@ -283,6 +295,9 @@ async def walk(checks, services, hook, avatar, stage):
         expect(fin["complete"] == "true", f"{fin}")
         expect((await orsino.archived(viola.jid))[-3:] == wanted, "the archive ends otherwise")
 
+
+async def deletion_and_receipts(story, viola, feste, orsino, private, court, room):
+    """What is deleted, and what is delivered and read."""
     with story.row(13, "what is deleted, is for everybody, by either protocol (XEP-0424) and by a moderator (XEP-0425)"):
         name = orsino.chat(viola.jid, "I was adored once too")
         mine = await viola.message("I was adored once too")
@@ -335,6 +350,9 @@ async def walk(checks, services, hook, avatar, stage):
         expect((await viola.command("marker.set", {"dialogId": private, "read": got["id"]}))["ok"], "no marker")
         await orsino.saw("marker_displayed", lambda m: m["displayed"]["id"] == name)
 
+
+async def presence(stage, story, viola, orsino_session, orsino, private, room):
+    """Who is online, who types, and pictures."""
     with story.row(15, "who is online, and who was: with a subscription, as in slixmpp's presence and last activity (XEP-0012)"):
         await viola.refused(403, "presence-not-shared", "GET", "/v1/users/feste/presence")
         await viola.event("presence.updated", lambda d: d["presence"]["userId"] == "orsino" and d["presence"]["online"])
@@ -380,7 +398,12 @@ async def walk(checks, services, hook, avatar, stage):
         await viola.event("user.updated", lambda d: d["user"]["id"] == "orsino" and d["user"].get("avatarHash") == HASH[ROSE])
         got = await viola.fetch(viola.base + "/v1/users/orsino/avatar", Authorization=f"Bearer {viola.token}")
         expect(got == ROSE, "another picture")
+    return orsino
 
+
+async def rooms(story, viola, feste, orsino, private, court, room):
+    """Rooms: new ones, their messages, their changes and their ends."""
+    fresh = None
     hunt = "hunt@conference.localhost"
     with story.row(18, "a new room: slixmpp is given a bookmark or asks one in (XEP-0045), a private one begins with its first message"):
         second = await viola.ask("POST", "/v1/dialogs", {"type": "group", "name": "The garden", "memberIds": ["orsino"]}, 201)
@@ -432,7 +455,11 @@ async def walk(checks, services, hook, avatar, stage):
         await orsino.presence(second["jid"], "Orsino", lambda p: p["muc"].xml.find(f"{{{USER}}}destroy") is not None)
         await orsino.saw("pubsub_retract", lambda m: second["jid"] in str(m))
         expect(second["jid"] not in await orsino.pep("orsino@localhost", "urn:xmpp:bookmarks:1"), "it is still there")
+    return fresh
 
+
+async def lists_and_names(story, viola, feste, orsino, private, court, room, fresh):
+    """The order of rooms, names, forwarding and message info."""
     with story.row(22, "the order of rooms follows from the last messages and from pins"):
         await feste.say(court["id"], "I live by the church")
         await viola.message("I live by the church")
@@ -484,6 +511,9 @@ async def walk(checks, services, hook, avatar, stage):
         expect(found == {"orsino": (True, True), "feste": (True, False)}, f"{receipts}")
         expect(all("readAt" in r for r in receipts if r["read"]), f"{receipts}")
 
+
+async def screens_and_backend(services, hook, story, viola, orsino, private, fresh):
+    """Screens that appear and go, and what the backend changes."""
     with story.row(26, "a screen that appears and goes: nobody is woken for what they look at; slixmpp's client state (XEP-0352) and chat states (XEP-0085)"):
         answer = await viola.command("presence", {"availability": "online", "activeDialogId": private})
         expect(answer.get("ok"), f"{answer}")
@@ -525,6 +555,9 @@ async def walk(checks, services, hook, avatar, stage):
         expect("<policy-violation" in str(fault) and "Malvolio may read it." in str(fault), f"slixmpp is told {fault}")
         hook.verify(hook.secret)
 
+
+async def own_content(story, described, viola, feste, orsino, private, court, room):
+    """Content of the app's own, and chats by their ids."""
     with story.row(28, "content of the app's own, with a text for who does not know it; slixmpp sees both, and says such"):
         order = {"type": "custom", "kind": "purse", "text": "A purse of gold", "payload": {"ducats": 40, "from": "Antonio"}}
         sent = await viola.send(private, order)
@@ -550,6 +583,27 @@ async def walk(checks, services, hook, avatar, stage):
         found = await orsino["xep_0030"].get_info(jid=opened["jid"], timeout=PATIENCE)
         expect(MUC in found["disco_info"]["features"], f"{found}")
         await feste.refused(404, "dialog-unknown", "GET", f"/v1/dialogs/{private}")
+
+
+async def walk(checks, services, hook, avatar, stage):
+    story = Story(checks, "QI", 29)
+    described = Described()
+    address, asked = avatar
+    viola, feste = await stage.app("viola-phone"), await stage.app("feste-phone")
+    backend_of = Signer("HS256", secret=SECRET)
+
+    desk, orsino_session, orsino = await signing_in(stage, story, described, address, viola, feste, backend_of)
+    await connections(stage, story, described, asked, viola, orsino)
+    beacon, service, private, court, room = await silence(services, stage, story, viola, orsino)
+    orsino = await registration(services, stage, story, described, viola, feste, orsino_session, beacon,
+        service, private, room)
+    await syncing(story, viola, feste, desk, orsino, private, court)
+    await deletion_and_receipts(story, viola, feste, orsino, private, court, room)
+    orsino = await presence(stage, story, viola, orsino_session, orsino, private, room)
+    fresh = await rooms(story, viola, feste, orsino, private, court, room)
+    await lists_and_names(story, viola, feste, orsino, private, court, room, fresh)
+    await screens_and_backend(services, hook, story, viola, orsino, private, fresh)
+    await own_content(story, described, viola, feste, orsino, private, court, room)
 
     story.end()
 

@@ -225,8 +225,9 @@ def users(checks, server, key):
         expect(len(page["items"]) == 1 and page["items"] != rest["items"][:1], "pages overlap")
 
 
-async def conversations(checks, server, key):
-    romeo = await Person(server, "romeo").come()
+async def dialogs_of_the_backend(checks, server, key, romeo):
+    """Dialogs, and messages in a user's name."""
+    juliet = None
     with checks.check("a backend makes a dialog, speaks in a user's name to both protocols, and takes a message away"):
         dialog = key.do("POST", "/dialogs", {"owner": "romeo", "members": ["juliet"], "name": "Balcony"})
         path = f"/dialogs/{dialog['id']}"
@@ -265,6 +266,12 @@ async def conversations(checks, server, key):
         expect(key.do("GET", "/users/romeo")["user"]["state"] == "active", "romeo was deleted")
         key.do("GET", "/dialogs")
         key.do("DELETE", path)
+    return juliet
+
+
+def ids_of_the_backend(checks, server, key, juliet):
+    """External ids, and who is online."""
+    other = None
     with checks.check("external ids: a user takes none of the backend's, and the backend finds both"):
         def found(query):
             return [row["id"] for row in key.do("GET", "/dialogs?externalId=order-17" + query)["items"]]
@@ -307,6 +314,11 @@ async def conversations(checks, server, key):
         expect(other.do("GET", "/sessions")["items"] == [], "another realm's sessions")
         expect(json.loads(server.command("session", "list", "--json")) == [first, second], "the command lists others")
         expect("romeo@localhost" not in server.command("session", "list", "juliet"), "romeo is no session of juliet's")
+    return other
+
+
+def people_of_the_backend(checks, server, key, other):
+    """Groups and contacts."""
     with checks.check("contact groups, each of its own domain"):
         group = "/contact-groups/sales"
         made = key.do("PUT", group, {"displayName": "Sales"})
@@ -337,6 +349,11 @@ async def conversations(checks, server, key):
         key.refused("PUT", "/users/romeo/contacts/rosaline", 404, "user-unknown", {})
         key.refused("PUT", "/users/romeo/contacts/romeo", 403, "contact-self", {})
         other.refused("PUT", pair, 403, "scope-missing", {})
+
+
+async def rules_of_the_backend(checks, server, key, romeo):
+    """Devices, other servers, announcements and reports."""
+    elsewhere = None
     with checks.check("what is for devices (the rest: push_services.py)"):
         told = key.do("POST", "/notifications", {"userIds": ["romeo"], "clientId": "1", "body": "x"})["items"]
         expect(told == [{"userId": "romeo", "devices": 0}], f"{told}")
@@ -375,6 +392,11 @@ async def conversations(checks, server, key):
         key.do("GET", f"/audit?cursor={calls['nextCursor']}")
         only = key.do("GET", "/audit?matching=no+such+thing")["items"]
         expect(only == [] and calls["items"][0]["origin"] == "127.0.0.1" and calls["items"][0]["object"] == str(report["id"]), f"{only} {calls}")
+    return elsewhere
+
+
+async def server_of_the_backend(checks, server, key, romeo, elsewhere):
+    """Sessions, the log, retention and holds."""
     with checks.check("sessions of both protocols are shown and closed, each client is told in its own way"):
         app = App(server, "romeo", "balcony").connect()
         listed = key.do("GET", "/sessions?jid=romeo")["items"]
@@ -410,10 +432,21 @@ async def conversations(checks, server, key):
         elsewhere.refused("PUT", "/holds/romeo@localhost", 404, "hold-subject-unknown")
         key.do("DELETE", "/holds/romeo@localhost")
         key.refused("DELETE", "/holds/romeo@localhost", 404, "hold-unknown")
+
+
+async def conversations(checks, server, key):
+    romeo = await Person(server, "romeo").come()
+    juliet = await dialogs_of_the_backend(checks, server, key, romeo)
+    other = ids_of_the_backend(checks, server, key, juliet)
+    people_of_the_backend(checks, server, key, other)
+    elsewhere = await rules_of_the_backend(checks, server, key, romeo)
+    await server_of_the_backend(checks, server, key, romeo, elsewhere)
     await romeo.disconnect()
 
 
-def webhooks(checks, server, key):
+def delivery(checks, server, key):
+    """Events come signed, and none is lost while nobody takes them."""
+    romeo = dialog = None
     with Backend() as backend, checks.check("events come signed, in order, and to who rotates by two secrets"):
         growth = Growth(server)
         made = key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.*", "user.*"]})
@@ -471,6 +504,11 @@ def webhooks(checks, server, key):
                            ("delete", "/v1/admin/webhooks/{id}/failures/{failure}")}  # HookTests: two hours of attempts
         key.do("GET", "/webhooks")
         key.do("DELETE", hook)
+    return romeo, dialog
+
+
+def backlog(checks, server, key, romeo, dialog):
+    """How far a webhook is behind."""
     with checks.check("a key sets no URL at an address that deliveries would refuse; the operator's setting allows some"):
         for url in ("http://10.0.0.1:9000/hook", "https://[::1]/", "http://192.168.1/"):
             key.refused("POST", "/webhooks", 400, "url-not-public", {"url": url, "events": ["*"]})
@@ -493,6 +531,10 @@ def webhooks(checks, server, key):
         expect("1 FAILING: parley webhook list" in server.command("health"), "the line of the webhooks does not name it")
         key.do("DELETE", f"/webhooks/{hook}")
         expect(json.loads(server.command("health", "--json"))["webhooksFailing"] == 0, "one that was removed still fails")
+
+
+def endurance(checks, server, key, romeo, dialog):
+    """Slow webhooks, events that were given up, and kill -9."""
     with Backend() as slow, Backend() as quick, checks.check("a slow webhook holds up neither another nor the messages"):
         release = threading.Event()
         slow.answer = lambda event: (release.wait(PATIENCE) and 204 or 204, None)
@@ -542,6 +584,12 @@ def webhooks(checks, server, key):
         expect(health["webhooks"] == 1 and health["webhookFailures"] == 0, f"{health}")
 
 
+def webhooks(checks, server, key):
+    romeo, dialog = delivery(checks, server, key)
+    backlog(checks, server, key, romeo, dialog)
+    endurance(checks, server, key, romeo, dialog)
+
+
 def private(checks):
     with checks.check("a key's webhook reaches no private network; the operator's does"):
         with Backend() as backend, Server() as server:
@@ -561,28 +609,8 @@ def private(checks):
             key.refused("PATCH", f"/webhooks/{made['webhook']['id']}", 403, "webhook-of-operator", {"url": "https://a.example"})
 
 
-async def asked(checks, server, backend, secret, told):
-    growth = Growth(server)
-    server.command("webhook", "add", told.url, "--event", "message.created")
-    said = {"damn": (200, {"action": "change", "text": "****"}),
-            "spam": (200, {"action": "refuse", "code": "no-spam", "text": "No spam."}), "broken": (500, None)}
-    forwarded = {"fine": (200, {"action": "refuse", "code": "no-copies", "text": "No copies."}),
-                 "one": (200, {"action": "change", "text": "+"}), "two": (500, None)}
-    backend.answer = lambda event: (forwarded if "forwardFrom" in event["data"] else said).get(
-        event["data"]["content"].get("text"), (200, {"action": "allow"}))
-    romeo, juliet = await Person(server, "romeo").come(), App(server, "juliet").connect()
-    nurse = await Person(server, "nurse").come()
-
-    async def error(text):
-        stanza = romeo.make_message("juliet@localhost", text, mtype="chat")
-        stanza["id"] = text
-        answer = asyncio.get_running_loop().create_future()
-        romeo.register_handler(slixmpp.xmlstream.handler.Callback(
-            text, slixmpp.xmlstream.matcher.MatchXPath("{jabber:client}message/{jabber:client}error"),
-            lambda found: answer.done() or answer.set_result(found), once=True))
-        stanza.send()
-        return await asyncio.wait_for(answer, PATIENCE)
-
+async def asked_about_messages(checks, backend, told, romeo, juliet, nurse, error):
+    """Questions about messages, by both protocols."""
     with checks.check("before_send: XMPP's message is allowed, changed, refused, in order"):
         for text in ("one", "damn", "two"):
             romeo.send_message("juliet@localhost", text, mtype="chat")
@@ -617,6 +645,11 @@ async def asked(checks, server, backend, secret, told):
         sneaky["type"] = "headline"
         sneaky.send()
         expect((await nurse.message())["body"] == "****", "a headline was passed on")
+
+
+def asked_about_the_app(checks, backend, juliet):
+    """Questions about what the app writes later."""
+    dialog = None
     with checks.check("before_send: the app's message and edit too"):
         dialog = juliet.dialog("romeo")
         expect(juliet.say(dialog, "damn")["content"]["text"] == "****", "it was not changed")
@@ -649,6 +682,11 @@ async def asked(checks, server, backend, secret, told):
         expect(sorted(item["content"]["text"] for item in items) == ["****", "****", "broken"], f"{items}")
         for item in items:
             juliet.call("DELETE", f"/v1/scheduled-messages/{item['id']}")
+    return dialog
+
+
+def asked_about_forwards(checks, server, backend, juliet, dialog):
+    """Questions about forwards and files."""
     with checks.check("before_send: a forward is asked about with the message's text, by both ways of the app protocol"):
         texts = {message["content"]["text"]: message for message in juliet.history(dialog)}
         notes = juliet.dialog("juliet")
@@ -677,6 +715,10 @@ async def asked(checks, server, backend, secret, told):
         expect(first == sent and second == [{"id": unknown}], f"asked about {first} and {second}, not {sent}")
         (file,) = first
         expect((file["name"], file["mediaType"], file["size"], file["url"]) == ("east.txt", "text/plain", 14, made["url"]), f"{file}")
+
+
+def silent_backend(checks, server, backend, secret, growth, juliet, dialog):
+    """Who does not answer."""
     with checks.check("before_send: who does not answer lets pass, as configured; questions are signed"):
         expect(juliet.say(dialog, "broken")["content"]["text"] == "broken", "it did not pass")
         backend.verify(secret)
@@ -694,6 +736,34 @@ async def asked(checks, server, backend, secret, told):
         expect("beforeSendFailure" not in json.loads(server.command("health", "--json")), "health still says that it fails")
         for result in ("allow", "change", "refuse", "unanswered", "malformed"):
             growth.until("parley_before_send_total", result=result)
+
+
+async def asked(checks, server, backend, secret, told):
+    growth = Growth(server)
+    server.command("webhook", "add", told.url, "--event", "message.created")
+    said = {"damn": (200, {"action": "change", "text": "****"}),
+            "spam": (200, {"action": "refuse", "code": "no-spam", "text": "No spam."}), "broken": (500, None)}
+    forwarded = {"fine": (200, {"action": "refuse", "code": "no-copies", "text": "No copies."}),
+                 "one": (200, {"action": "change", "text": "+"}), "two": (500, None)}
+    backend.answer = lambda event: (forwarded if "forwardFrom" in event["data"] else said).get(
+        event["data"]["content"].get("text"), (200, {"action": "allow"}))
+    romeo, juliet = await Person(server, "romeo").come(), App(server, "juliet").connect()
+    nurse = await Person(server, "nurse").come()
+
+    async def error(text):
+        stanza = romeo.make_message("juliet@localhost", text, mtype="chat")
+        stanza["id"] = text
+        answer = asyncio.get_running_loop().create_future()
+        romeo.register_handler(slixmpp.xmlstream.handler.Callback(
+            text, slixmpp.xmlstream.matcher.MatchXPath("{jabber:client}message/{jabber:client}error"),
+            lambda found: answer.done() or answer.set_result(found), once=True))
+        stanza.send()
+        return await asyncio.wait_for(answer, PATIENCE)
+
+    await asked_about_messages(checks, backend, told, romeo, juliet, nurse, error)
+    dialog = asked_about_the_app(checks, backend, juliet)
+    asked_about_forwards(checks, server, backend, juliet, dialog)
+    silent_backend(checks, server, backend, secret, growth, juliet, dialog)
     await romeo.disconnect()
     await nurse.disconnect()
 

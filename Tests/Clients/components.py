@@ -48,19 +48,9 @@ async def doors(checks, port):
         expect("<not-authorized" in await answer(HEADER, "<presence/>"), "it was taken")
 
 
-async def converse(checks, server, port):
-    loop = asyncio.get_running_loop()
-
-    async def app(body):
-        return await loop.run_in_executor(None, body)
-
-    romeo, other = Client(server, "romeo@localhost/orchard"), Client(server, "romeo@localhost/tablet")
-    for client in (romeo, other):
-        client.add_event_handler("message_error", lambda data, client=client: client._note("message_error", data))
-        await client.arrive()
-        client.send_presence()
-        await client.get_roster()
-        await client.plugin["xep_0280"].enable()
+async def connecting(checks, port, romeo):
+    """The component connects once, and the server lists it."""
+    gateway = None
     with checks.check("component: nobody is there before it connects"):
         romeo.send_message(mto=f"bob@{DOMAIN}", mbody="are you there?", mtype="chat")
         bounce = await romeo.saw("message_error", lambda m: m["from"].bare == f"bob@{DOMAIN}")
@@ -76,7 +66,11 @@ async def converse(checks, server, port):
     with checks.check("component: the server lists it"):
         items = await romeo.plugin["xep_0030"].get_items(jid="localhost")
         expect(DOMAIN in {str(item[0]) for item in items["disco_items"]["items"]}, str(items))
+    return gateway
 
+
+async def talking(checks, server, app, romeo, other, gateway):
+    """A user's messages to it, by both protocols."""
     with checks.check("component: a message to it comes with its resource, in order, and to one's other device"):
         for number in range(20):
             romeo.send_message(mto=f"bob@{DOMAIN}/irc", mbody=f"hi {number}", mtype="chat")
@@ -119,7 +113,11 @@ async def converse(checks, server, port):
         results = await romeo.plugin["xep_0313"].retrieve(with_jid=JID(f"bob@{DOMAIN}"), rsm={"max": 50})
         bodies = [str(r["mam_result"]["forwarded"]["stanza"]["body"]) for r in results["mam"]["results"]]
         expect(bodies == [f"hi {n}" for n in range(20)] + ["hello from afar", "from the app"], f"it has {bodies}")
+    return phone
 
+
+async def subscriptions(checks, server, app, romeo, gateway, phone):
+    """Subscriptions and presence."""
     with checks.check("component: subscribes, and is subscribed to"):
         romeo.send_presence_subscription(pto=f"bob@{DOMAIN}", ptype="subscribe")
         asked = await gateway.saw("presence", lambda p: p["type"] == "subscribe")
@@ -163,6 +161,9 @@ async def converse(checks, server, port):
         gateway.present("romeo@localhost", "probe", f"bob@{DOMAIN}")
         await gateway.saw("presence", lambda p: str(p["from"]) == "romeo@localhost/tablet" and p["type"] == "available")
 
+
+async def queries(checks, server, romeo, other, gateway):
+    """IQs, and what is kept from it."""
     with checks.check("component: IQs go both ways, with their answers"):
         await romeo.plugin["xep_0199"].send_ping(JID(f"bob@{DOMAIN}"), timeout=PATIENCE)
         await romeo.plugin["xep_0199"].send_ping(JID(DOMAIN), timeout=PATIENCE)
@@ -206,6 +207,9 @@ async def converse(checks, server, port):
         expect(said["type"] == "groupchat", str(said))
         expect(not any(e == "message" and str(d["body"]) == "in the room" for e, d in other.seen), "a copy was made")
 
+
+async def ends(checks, server, port, romeo, other, gateway):
+    """Blocks, the names of others, and its end."""
     with checks.check("component: who is blocked is not heard"):
         await romeo.plugin["xep_0191"].block([f"bob@{DOMAIN}"])
         await gateway.saw("presence", lambda p: str(p["from"]) == "romeo@localhost/orchard" and p["type"] == "unavailable")
@@ -239,6 +243,26 @@ async def converse(checks, server, port):
         await juliet.saw("message", text("while you were out"))
         await juliet.leave()
         await gateway.leave()
+
+
+async def converse(checks, server, port):
+    loop = asyncio.get_running_loop()
+
+    async def app(body):
+        return await loop.run_in_executor(None, body)
+
+    romeo, other = Client(server, "romeo@localhost/orchard"), Client(server, "romeo@localhost/tablet")
+    for client in (romeo, other):
+        client.add_event_handler("message_error", lambda data, client=client: client._note("message_error", data))
+        await client.arrive()
+        client.send_presence()
+        await client.get_roster()
+        await client.plugin["xep_0280"].enable()
+    gateway = await connecting(checks, port, romeo)
+    phone = await talking(checks, server, app, romeo, other, gateway)
+    await subscriptions(checks, server, app, romeo, gateway, phone)
+    await queries(checks, server, romeo, other, gateway)
+    await ends(checks, server, port, romeo, other, gateway)
     await app(phone.close)
 
 

@@ -263,15 +263,8 @@ def contact(app, state):
         "contact.updated", lambda d: d["contact"]["userId"] == "romeo" and d["contact"]["state"] == state)
 
 
-def converse(checks, server, gajim, others):
-    juliet = App(server, "juliet", "phone").connect()
-    paris = App(server, "paris", "phone").connect()
-    tybalt, mercutio = others.guest(server, "tybalt"), others.guest(server, "mercutio")
-    put_picture(juliet, picture(RED))
-    status, group = juliet.call("POST", "/v1/dialogs", {"type": "group", "name": "Balcony", "memberIds": ["romeo"]})
-    expect(status == 201, f"no group: {status} {group}")
-    first = juliet.say(group["id"], "said before anybody came")
-    dialog = juliet.dialog("romeo")
+def contacts(checks, server, gajim, juliet, paris):
+    """It logs in, and gets contacts."""
     with gajim.check(checks, "logs in over STARTTLS by its wizard, which asks whether to trust the certificate"):
         gajim.start()
         gajim.window("AccountWizard", "Log In", "Advanced Settings")
@@ -313,6 +306,10 @@ def converse(checks, server, gajim, others):
         expect(status == 200, f"{status}")
         contact(paris, "mutual")
         gajim.row("paris@localhost")
+
+
+def profiles(checks, gajim, juliet, paris):
+    """Names and pictures, both ways."""
     with gajim.check(checks, "another name and another picture of the app user are shown"):
         put_picture(juliet, picture(GREEN))
         gajim.row("juliet@localhost", GREEN)
@@ -342,6 +339,10 @@ def converse(checks, server, gajim, others):
         data = picture_of(juliet, "romeo")
         expect(hashlib.sha1(data).hexdigest() == told["data"]["user"]["avatarHash"], "the picture is another")
         expect(first_pixel(data) == BLUE, f"the picture is {first_pixel(data)}")
+
+
+def messages(checks, server, gajim, juliet, dialog):
+    """Messages, receipts, corrections and files."""
     with gajim.check(checks, "typing and a message to the app; received and read are shown"):
         gajim.do(focus=True)
         gajim.do(select="Account: romeo@localhost")
@@ -392,6 +393,10 @@ def converse(checks, server, gajim, others):
         made = upload(server, juliet, picture(GOLD, 200), "sun.png", "image/png")
         attach(juliet, dialog, made, "sun")
         gajim.message("sun.png", GOLD)
+
+
+def rooms(checks, gajim, others, juliet, tybalt, mercutio, group, first):
+    """Groups of the app and of XMPP."""
     with gajim.check(checks, "a group of the app, entered by its bookmark, with what was said before"):
         gajim.do(select="Balcony")
         gajim.message("said before anybody came", "Juliet")
@@ -417,6 +422,10 @@ def converse(checks, server, gajim, others):
         gajim.say("courage, man")
         heard = others(mercutio.message(tour, "courage, man"))
         expect(heard["from"] == f"{tour}/Romeo Montague", f"{heard}")
+
+
+def again(checks, server, gajim, juliet, group, dialog):
+    """It quits and comes again."""
     with gajim.check(checks, "quits, and is seen to be gone"):
         gajim.quit()
         juliet.event("presence.updated", lambda d: d["presence"]["userId"] == "romeo" and not d["presence"]["online"])
@@ -434,6 +443,22 @@ def converse(checks, server, gajim, others):
         gajim.do(select="Balcony")
         gajim.message("written elsewhere too")
         gajim.quit()
+
+
+def converse(checks, server, gajim, others):
+    juliet = App(server, "juliet", "phone").connect()
+    paris = App(server, "paris", "phone").connect()
+    tybalt, mercutio = others.guest(server, "tybalt"), others.guest(server, "mercutio")
+    put_picture(juliet, picture(RED))
+    status, group = juliet.call("POST", "/v1/dialogs", {"type": "group", "name": "Balcony", "memberIds": ["romeo"]})
+    expect(status == 201, f"no group: {status} {group}")
+    first = juliet.say(group["id"], "said before anybody came")
+    dialog = juliet.dialog("romeo")
+    contacts(checks, server, gajim, juliet, paris)
+    profiles(checks, gajim, juliet, paris)
+    messages(checks, server, gajim, juliet, dialog)
+    rooms(checks, gajim, others, juliet, tybalt, mercutio, group, first)
+    again(checks, server, gajim, juliet, group, dialog)
     juliet.close()
     paris.close()
     for guest in (tybalt, mercutio):

@@ -73,6 +73,99 @@ class Client(XMPP):
             for item in answer.iter(f"{{{PUBSUB}}}item")}
 
 
+def orders(checks, romeo, rng, unread, order, say, answer, read, compare):
+    """Orders, counts and pages of the inbox."""
+    with checks.check("inbox: order, last messages and counts, recounted after each of 60 steps of both protocols"):
+        for peer in PEERS:
+            say(peer)
+        for step in range(60):
+            rng.choice([say, say, answer, read, read])(rng.choice(PEERS))
+            if step % 3 == 0:
+                compare()
+        compare()
+
+    with checks.check("inbox: pages of all sizes give the whole in order"):
+        whole, _ = romeo.inbox()
+        for size in (1, 5, len(whole), 100):
+            seen, after = [], None
+            while True:
+                lines, fin = romeo.inbox(page=romeo.page(size, after))
+                if not lines:
+                    break
+                seen += lines
+                after = fin.findtext(f"{{{RSM}}}set/{{{RSM}}}last")
+            expect(seen == whole, f"pages of {size} are not the whole")
+
+    with checks.check("inbox: unread-only, and without messages"):
+        say(PEERS[0])
+        lines, _ = romeo.inbox("unread-only='true' messages='false'")
+        expect([line[0] for line in lines] == [peer for peer in order if unread[peer]], "others than the unread ones")
+        expect(all(line[3] is None for line in lines), "messages came all the same")
+
+
+def reading(checks, romeo, app, apps, dialogs, unread, read):
+    """What has been read, by both protocols."""
+    with checks.check("displayed: after reading in both protocols the node says what the app says"):
+        for peer in PEERS:
+            if unread[peer]:
+                read(peer)
+        items = romeo.displayed()
+        for peer in PEERS:
+            _, dialog = app.call("GET", f"/v1/dialogs/{dialogs[peer]}")
+            expect(items.get(f"{peer}@localhost") == dialog["me"].get("readMessageId"), f"{peer}: {items} and {dialog['me']}")
+
+    with checks.check("displayed, and inbox: of a room, in both directions"):
+        status, room = apps[PEERS[0]].call("POST", "/v1/dialogs", {"type": "group", "name": "Orchard", "memberIds": ["romeo"]})
+        expect(status == 201, f"no room: {status} {room}")
+        texts = [apps[PEERS[0]].say(room["id"], f"in the room {number}")["id"] for number in range(3)]
+
+        def state():
+            _, dialog = app.call("GET", f"/v1/dialogs/{room['id']}")
+            line = romeo.inbox()[0][0]
+            expect(line[0] == room["jid"].split("@")[0] and line[2] == texts[2], f"the room is not in front: {line}")
+            expect(line[3] == "in the room 2", f"its last message is {line[3]}")
+            expect(line[1] == dialog["me"]["unreadCount"], f"the inbox says {line[1]}, the app {dialog['me']}")
+            return line[1], dialog["me"].get("readMessageId"), romeo.displayed().get(room["jid"])
+
+        expect(state() == (3, None, None), f"unread: {state()}")
+        romeo.publish(room["jid"], texts[0], by=room["jid"])
+        expect(state() == (2, texts[0], texts[0]), f"after publishing: {state()}")
+        status, _ = app.call("PUT", f"/v1/dialogs/{room['id']}/marker", {"read": texts[1]})
+        expect(status == 200 and state() == (1, texts[1], texts[1]), f"after the app's marker: {state()}")
+        romeo.publish(room["jid"], texts[0], by=room["jid"])
+        expect(state() == (1, texts[1], texts[1]), f"what is older has moved it: {state()}")
+
+
+def crowds(checks, server, romeo):
+    """Many conversations, and kill -9."""
+    with checks.check(f"inbox: {CROWD} conversations in one answer"):
+        crowd = [f"face{number}" for number in range(CROWD)]
+        path = os.path.join(server.folder, "crowd.csv")
+        with open(path, "w") as file:
+            file.write("jid,password,name\n")
+            file.writelines(f"{name}@localhost,{PASSWORD},{name}\n" for name in ["speaker", *crowd])
+        server.command("user", "import", path)
+        speaker = Client("speaker", server)
+        for number, name in enumerate(crowd):
+            speaker.send(
+                f"<message to='{name}@localhost' type='chat' id='8f3c1a52-7a47-4a31-9d5c-{number:012}'>"
+                "<body>It is the east, and Juliet is the sun. Arise, fair sun.</body>"
+                f"<origin-id xmlns='{SID}' id='8f3c1a52-7a47-4a31-9d5c-{number:012}'/>"
+                "<request xmlns='urn:xmpp:receipts'/><markable xmlns='urn:xmpp:chat-markers:0'/></message>")
+        lines, fin = speaker.inbox()
+        expect([line[0] for line in lines] == crowd[::-1], f"{len(lines)} conversations")
+        expect(all(line[3] for line in lines) and int(fin.get("total")) == CROWD, "not all have their message")
+        speaker.close()
+
+    with checks.check("inbox and displayed: the same over kill -9"):
+        before = romeo.inbox()[0], romeo.displayed()
+        server.kill()
+        server.start()
+        romeo = Client("romeo", server)
+        expect((romeo.inbox()[0], romeo.displayed()) == before, "something has changed")
+    return romeo
+
+
 def run(checks):
     with Server() as server:
         server.start()
@@ -126,86 +219,7 @@ def run(checks):
             expect(int(fin.get("unread")) == sum(1 for peer in order if unread[peer]), "unread conversations are wrong")
             expect(int(fin.get("all-unread")) == sum(map(len, unread.values())), "all-unread is wrong")
 
-        with checks.check("inbox: order, last messages and counts, recounted after each of 60 steps of both protocols"):
-            for peer in PEERS:
-                say(peer)
-            for step in range(60):
-                rng.choice([say, say, answer, read, read])(rng.choice(PEERS))
-                if step % 3 == 0:
-                    compare()
-            compare()
-
-        with checks.check("inbox: pages of all sizes give the whole in order"):
-            whole, _ = romeo.inbox()
-            for size in (1, 5, len(whole), 100):
-                seen, after = [], None
-                while True:
-                    lines, fin = romeo.inbox(page=romeo.page(size, after))
-                    if not lines:
-                        break
-                    seen += lines
-                    after = fin.findtext(f"{{{RSM}}}set/{{{RSM}}}last")
-                expect(seen == whole, f"pages of {size} are not the whole")
-
-        with checks.check("inbox: unread-only, and without messages"):
-            say(PEERS[0])
-            lines, _ = romeo.inbox("unread-only='true' messages='false'")
-            expect([line[0] for line in lines] == [peer for peer in order if unread[peer]], "others than the unread ones")
-            expect(all(line[3] is None for line in lines), "messages came all the same")
-
-        with checks.check("displayed: after reading in both protocols the node says what the app says"):
-            for peer in PEERS:
-                if unread[peer]:
-                    read(peer)
-            items = romeo.displayed()
-            for peer in PEERS:
-                _, dialog = app.call("GET", f"/v1/dialogs/{dialogs[peer]}")
-                expect(items.get(f"{peer}@localhost") == dialog["me"].get("readMessageId"), f"{peer}: {items} and {dialog['me']}")
-
-        with checks.check("displayed, and inbox: of a room, in both directions"):
-            status, room = apps[PEERS[0]].call("POST", "/v1/dialogs", {"type": "group", "name": "Orchard", "memberIds": ["romeo"]})
-            expect(status == 201, f"no room: {status} {room}")
-            texts = [apps[PEERS[0]].say(room["id"], f"in the room {number}")["id"] for number in range(3)]
-
-            def state():
-                _, dialog = app.call("GET", f"/v1/dialogs/{room['id']}")
-                line = romeo.inbox()[0][0]
-                expect(line[0] == room["jid"].split("@")[0] and line[2] == texts[2], f"the room is not in front: {line}")
-                expect(line[3] == "in the room 2", f"its last message is {line[3]}")
-                expect(line[1] == dialog["me"]["unreadCount"], f"the inbox says {line[1]}, the app {dialog['me']}")
-                return line[1], dialog["me"].get("readMessageId"), romeo.displayed().get(room["jid"])
-
-            expect(state() == (3, None, None), f"unread: {state()}")
-            romeo.publish(room["jid"], texts[0], by=room["jid"])
-            expect(state() == (2, texts[0], texts[0]), f"after publishing: {state()}")
-            status, _ = app.call("PUT", f"/v1/dialogs/{room['id']}/marker", {"read": texts[1]})
-            expect(status == 200 and state() == (1, texts[1], texts[1]), f"after the app's marker: {state()}")
-            romeo.publish(room["jid"], texts[0], by=room["jid"])
-            expect(state() == (1, texts[1], texts[1]), f"what is older has moved it: {state()}")
-
-        with checks.check(f"inbox: {CROWD} conversations in one answer"):
-            crowd = [f"face{number}" for number in range(CROWD)]
-            path = os.path.join(server.folder, "crowd.csv")
-            with open(path, "w") as file:
-                file.write("jid,password,name\n")
-                file.writelines(f"{name}@localhost,{PASSWORD},{name}\n" for name in ["speaker", *crowd])
-            server.command("user", "import", path)
-            speaker = Client("speaker", server)
-            for number, name in enumerate(crowd):
-                speaker.send(
-                    f"<message to='{name}@localhost' type='chat' id='8f3c1a52-7a47-4a31-9d5c-{number:012}'>"
-                    "<body>It is the east, and Juliet is the sun. Arise, fair sun.</body>"
-                    f"<origin-id xmlns='{SID}' id='8f3c1a52-7a47-4a31-9d5c-{number:012}'/>"
-                    "<request xmlns='urn:xmpp:receipts'/><markable xmlns='urn:xmpp:chat-markers:0'/></message>")
-            lines, fin = speaker.inbox()
-            expect([line[0] for line in lines] == crowd[::-1], f"{len(lines)} conversations")
-            expect(all(line[3] for line in lines) and int(fin.get("total")) == CROWD, "not all have their message")
-            speaker.close()
-
-        with checks.check("inbox and displayed: the same over kill -9"):
-            before = romeo.inbox()[0], romeo.displayed()
-            server.kill()
-            server.start()
-            romeo = Client("romeo", server)
-            expect((romeo.inbox()[0], romeo.displayed()) == before, "something has changed")
+        orders(checks, romeo, rng, unread, order, say, answer, read, compare)
+        reading(checks, romeo, app, apps, dialogs, unread, read)
+        romeo = crowds(checks, server, romeo)
         romeo.close()

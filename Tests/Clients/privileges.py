@@ -15,12 +15,9 @@ BOT, MUSIC = "bot.localhost", "urn:example:music"
 GRANTS = ["roster: both", "message: outgoing", "presence: roster", f"iq: ['{PUBSUB} both', 'urn:xmpp:ping get', '{INFO} get']"]
 
 
-def privileges(checks, server):
-    juliet, romeo = Client(server, "juliet", "balcony").present(), Client(server, "romeo", "orchard").present()
-    romeo.ask(f"<query xmlns='{ROSTER}'/>", "get")
-    tablet = Client(server, "romeo", "tablet").present()
-    tablet.ask("<enable xmlns='urn:xmpp:carbons:2'/>")
-    phone = App(server, "romeo", "phone").connect()
+def rosters(checks, server, juliet, romeo):
+    """The rosters of users."""
+    bot = None
     with checks.check("privileges: they are told behind the handshake, and who is there"):
         bot = Component(server.settings["component__port"], BOT)
         found = bot.perms()
@@ -52,6 +49,12 @@ def privileges(checks, server):
         expect(condition(juliet.ask(f"<query xmlns='{ROSTER}'/>", "get", "romeo@localhost")) == "forbidden", "Juliet reads it")
         inner = "<iq xmlns='jabber:client' type='get' id='i'><ping xmlns='urn:xmpp:ping'/></iq>"
         expect(condition(juliet.ask(f"<privileged_iq xmlns='{PRIVILEGE}'>{inner}</privileged_iq>", "get", "romeo@localhost")) == "forbidden", "Juliet may")
+    return bot
+
+
+def messages(checks, juliet, tablet, phone, bot):
+    """Messages in a user's name."""
+    body = None
     with checks.check("privileges: a message in a user's name is theirs: carbons, app, archive, once"):
         body = "<message xmlns='jabber:client' from='romeo@localhost' to='juliet@localhost' id='c1' type='chat'><body>but soft</body></message>"
         bot.forward(body)
@@ -77,6 +80,12 @@ def privileges(checks, server):
         for sender in ("romeo@localhost/orchard", "romeo@elsewhere.example", "nobody@localhost", f"tybalt@{BOT}"):
             number = bot.forward(f"<message xmlns='jabber:client' from='{sender}' to='juliet@localhost' type='chat'><body>no</body></message>")
             expect(bot.refused(number) == "forbidden", f"{sender} was taken")
+    return body
+
+
+def queries(checks, juliet, romeo, bot):
+    """IQs in a user's name."""
+    publish = None
     with checks.check("privileges: IQs in a user's name, answered in the XEP's wrapping"):
         publish = ("<iq xmlns='jabber:client' type='set' id='in1'><pubsub xmlns='%s'><publish node='urn:example:tune'><item id='t'>"
                    "<tune xmlns='urn:example:tune'/></item></publish></pubsub></iq>" % PUBSUB)
@@ -114,6 +123,11 @@ def privileges(checks, server):
         expect(condition(bot.behalf("romeo@localhost/orchard", publish)) == "forbidden", "a full address")
         expect(condition(bot.behalf("localhost", publish)) == "forbidden", "no user")
         expect(condition(bot.behalf("nobody@localhost", publish)) == "forbidden", "nobody")
+    return publish
+
+
+def news(checks, server, bot, body, publish):
+    """What is told of services and people, and what is taken away."""
     with checks.check("privileges: what the services of the domain are is told, and which rooms there are"):
         info = bot.ask("conference.localhost", f"<query xmlns='{INFO}'/>", "get")
         expect(any(f.get("var") == "http://jabber.org/protocol/muc" for f in info.iter(f"{{{INFO}}}feature")), "no rooms")
@@ -138,6 +152,18 @@ def privileges(checks, server):
         expect(bot.refused(bot.forward(body)) == "forbidden", "it still speaks")
         expect(condition(bot.ask("romeo@localhost", f"<query xmlns='{ROSTER}'/>", "get")) == "forbidden", "it still reads")
         expect(condition(bot.behalf("romeo@localhost", publish)) == "forbidden", "it still writes")
+
+
+def privileges(checks, server):
+    juliet, romeo = Client(server, "juliet", "balcony").present(), Client(server, "romeo", "orchard").present()
+    romeo.ask(f"<query xmlns='{ROSTER}'/>", "get")
+    tablet = Client(server, "romeo", "tablet").present()
+    tablet.ask("<enable xmlns='urn:xmpp:carbons:2'/>")
+    phone = App(server, "romeo", "phone").connect()
+    bot = rosters(checks, server, juliet, romeo)
+    body = messages(checks, juliet, tablet, phone, bot)
+    publish = queries(checks, juliet, romeo, bot)
+    news(checks, server, bot, body, publish)
     bot.close()
     for client in (juliet, romeo, tablet, phone):
         client.close()

@@ -11,8 +11,8 @@ from lib.rooms import Others, codes, room_of, topic_of
 GARDEN = room_of("garden")
 
 
-def converse(checks, server, others, romeo):
-    juliet, paris = others.guest(server, "juliet"), others.guest(server, "paris")
+def making(checks, server, others, romeo, juliet):
+    """A room is made and found."""
     with checks.check("rooms in profanity: creates a room, which waits to be set up"):
         romeo.type("/presence room all")
         log_in(romeo, server, "romeo")
@@ -41,6 +41,10 @@ def converse(checks, server, others, romeo):
         romeo.type("/win 1")
         romeo.type("/rooms service conference.localhost")
         romeo.shows(GARDEN, "The garden")
+
+
+def talking(checks, others, romeo, juliet):
+    """Talk, subjects, nicks and whispers."""
     with checks.check("rooms in profanity: sees who comes, and who they are"):
         others(juliet.enter(GARDEN, "Juliet"))
         romeo.type(f"/win {GARDEN}")
@@ -75,6 +79,10 @@ def converse(checks, server, others, romeo):
         others.do(answer, juliet)
         romeo.shows("Who is there")
         romeo.type(f"/win {GARDEN}")
+
+
+def ranks(checks, others, romeo, juliet, paris):
+    """Invitations, voice, ranks, kicks and bans."""
     with checks.check("rooms in profanity: invites, and the invited comes"):
         romeo.type("/invite send paris@localhost")
         got = others(paris.saw("any message", lambda m: m.xml.find("{jabber:x:conference}x") is not None
@@ -113,6 +121,10 @@ def converse(checks, server, others, romeo):
         romeo.type("Peace")
         others(juliet.message(GARDEN, "Peace"))
         others(paris.enter(GARDEN, "Paris"))
+
+
+def leaving(checks, others, romeo, juliet):
+    """It is kicked and refused, leaves and comes again."""
     with checks.check("rooms in profanity: is kicked, and told so"):
         hall = room_of("hall")
         others(juliet.found(hall, "Juliet", membersonly=False))
@@ -135,6 +147,10 @@ def converse(checks, server, others, romeo):
         others(juliet.message(GARDEN, "said while you were out"))
         romeo.type(f"/join {GARDEN} nick Romeo")
         romeo.shows("said while you were out", "Peace", "Of love")
+
+
+def endings(checks, others, romeo, juliet, paris):
+    """A private group, and the end of the room."""
     with checks.check("rooms in profanity: a private group shows everybody under the name they chose"):
         tour = room_of("tour")
         others(juliet.found(tour, "Julia", membersonly=True, publicroom=False, persistentroom=True, whois="anyone"))
@@ -155,6 +171,15 @@ def converse(checks, server, others, romeo):
         romeo.type("/room destroy")
         gone = others(juliet.presence(GARDEN, "Juliet", lambda p: p["type"] == "unavailable"))
         expect(gone.xml.find(".//{http://jabber.org/protocol/muc#user}destroy") is not None, f"{gone}")
+
+
+def converse(checks, server, others, romeo):
+    juliet, paris = others.guest(server, "juliet"), others.guest(server, "paris")
+    making(checks, server, others, romeo, juliet)
+    talking(checks, others, romeo, juliet)
+    ranks(checks, others, romeo, juliet, paris)
+    leaving(checks, others, romeo, juliet)
+    endings(checks, others, romeo, juliet, paris)
     romeo.quit()
     for guest in (juliet, paris):
         others(guest.leave())

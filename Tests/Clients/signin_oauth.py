@@ -37,10 +37,8 @@ def run(checks):
         openid.close()
 
 
-def walk(checks, server, oauth, openid):
-    def log_in(app, given, provider="twitter"):
-        return app.call("POST", "/v1/sessions", {"grant": "provider", "provider": provider, **given})
-
+def good_codes(checks, server, oauth, log_in):
+    """Codes that are good, once."""
     with checks.check("codes: whoever comes by a code is one user, each time"):
         info = App(server).right(200, "GET", "/v1/info")
         expect(info["providers"] == ["openid", "twitter", "closed", "misconfigured", "nobody"] and "provider" in info["grants"], f"{info}")
@@ -77,6 +75,10 @@ def walk(checks, server, oauth, openid):
             status, value = log_in(App(server), {name: value for name, value in given.items() if name != part})
             expect((status, value["code"]) == (400, "input-malformed"), f"without {part}: {status} {value}")
         expect(len(oauth.asked) == asked, "the provider was asked of what is no code of ours")
+
+
+def other_tokens(checks, server, oauth, openid, log_in):
+    """Access tokens, ID tokens and newcomers."""
     with checks.check("codes: an access token of somebody's is none, wherever it stands"):
         log_in(App(server), sign_in(oauth, "20"))
         token = next(token for token, person in oauth.tokens.items() if person == "20")
@@ -96,6 +98,10 @@ def walk(checks, server, oauth, openid):
             expect((status, value["code"]) == (400, "provider-unknown"), f"{status} {value}")
         one = App(server, "verona.example").log_in(grant="provider", provider="verona", **sign_in(oauth, "2244994945"))
         expect(one["jid"].endswith("@verona.example"), f"{one}")
+
+
+def odd_providers(checks, server, oauth, log_in):
+    """Providers that are away, guests and the configuration."""
     with checks.check("codes: a provider that is away, or does not know this server, or says nobody: 503 or 401, and the log says so"):
         large = json.dumps({"access_token": "x", "token_type": "bearer", "padding": "x" * 70_000})
         for place, answer in [
@@ -147,3 +153,12 @@ def walk(checks, server, oauth, openid):
         server.command("check")
         printed = server.command("check", "--print")
         expect("twitter" in printed and SECRET not in printed, printed)
+
+
+def walk(checks, server, oauth, openid):
+    def log_in(app, given, provider="twitter"):
+        return app.call("POST", "/v1/sessions", {"grant": "provider", "provider": provider, **given})
+
+    good_codes(checks, server, oauth, log_in)
+    other_tokens(checks, server, oauth, openid, log_in)
+    odd_providers(checks, server, oauth, log_in)

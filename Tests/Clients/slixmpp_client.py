@@ -9,14 +9,8 @@ from lib.harness import PATIENCE, expect, on_server
 from lib.peers import Client, text
 
 
-async def converse(checks, server):
-    loop = asyncio.get_running_loop()
-    juliet = await loop.run_in_executor(None, lambda: App(server, "juliet", "phone").connect())
-
-    async def app(body):
-        return await loop.run_in_executor(None, body)
-
-    romeo = Client(server, "romeo@localhost/orchard")
+async def logging_in(checks, server, juliet, app, romeo):
+    """Login, roster, presence and discovery."""
     with checks.check("slixmpp: logs in over STARTTLS, certificate verified"):
         await romeo.arrive()
         expect(str(romeo.boundjid) == "romeo@localhost/orchard", f"bound {romeo.boundjid}")
@@ -58,6 +52,9 @@ async def converse(checks, server):
         # Asked of the app session, the server answers for it.
         await romeo["xep_0199"].ping("juliet@localhost/app-phone", timeout=PATIENCE)
 
+
+async def talking(checks, juliet, app, romeo):
+    """Messages to and from the app, and typing."""
     dialog = await app(lambda: juliet.dialog("romeo"))
     with checks.check("slixmpp: a message to the app, and its receipt and marker"):
         message = romeo.make_message("juliet@localhost", "But soft", mtype="chat")
@@ -96,6 +93,12 @@ async def converse(checks, server):
         heard = [event for event, data in romeo.seen if event.startswith("presence_") and "juliet" in str(data["from"])]
         expect(heard == ["presence_available"], f"it heard {heard}")
         romeo["xep_0352"].send_active()
+    return dialog
+
+
+async def devices(checks, server, juliet, app, romeo, dialog):
+    """Carbons, blocks and resumption."""
+    paris = other = None
     desk = Client(server, "romeo@localhost/desk", direct=True)
     with checks.check("slixmpp: direct TLS, and carbons of what is sent and received"):
         await desk.arrive()
@@ -137,6 +140,11 @@ async def converse(checks, server):
         await romeo["xep_0199"].ping("localhost", timeout=PATIENCE)
         again = [data for event, data in romeo.seen if event == "message" and str(data["body"]) == "while away"]
         expect(not again, "it came twice")
+    return desk, paris, other
+
+
+async def absence(checks, server, juliet, app, romeo, dialog, desk, paris, other):
+    """What a client finds after an absence."""
     with checks.check("slixmpp: the archive after a new login has all of it, in order"):
         await romeo.leave()
         await desk.leave()
@@ -175,6 +183,20 @@ async def converse(checks, server):
         bodies = [str(data["body"]) for event, data in back.seen if event == "message"]
         expect(bodies == [f"page {number}" for number in range(count - 1)], f"{len(bodies)}, from {bodies[:2]} to {bodies[-2:]}")
         await back.leave()
+
+
+async def converse(checks, server):
+    loop = asyncio.get_running_loop()
+    juliet = await loop.run_in_executor(None, lambda: App(server, "juliet", "phone").connect())
+
+    async def app(body):
+        return await loop.run_in_executor(None, body)
+
+    romeo = Client(server, "romeo@localhost/orchard")
+    await logging_in(checks, server, juliet, app, romeo)
+    dialog = await talking(checks, juliet, app, romeo)
+    desk, paris, other = await devices(checks, server, juliet, app, romeo, dialog)
+    await absence(checks, server, juliet, app, romeo, dialog, desk, paris, other)
     juliet.close()
 
 

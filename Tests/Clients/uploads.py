@@ -121,11 +121,9 @@ async def converse(checks, server):
     await app(juliet.close)
 
 
-def over_http(checks, server):
-    juliet, romeo = App(server, "juliet"), App(server, "romeo")
-    dialog = juliet.dialog("romeo")
-    data = bytes(range(256)) * 10
-
+def parts_and_slots(checks, server, juliet, data):
+    """Parts of a file, conditions, and slots."""
+    status = None
     with checks.check("uploads: parts, conditions, and nothing that runs"):
         made = upload(server, juliet, data, "a.html", "text/html")
         status, headers, body = ask(server, made["url"])
@@ -163,7 +161,11 @@ def over_http(checks, server):
         expect(got == ((409, "upload-taken") if won else (201, None)), f"{got} beside another upload")
         expect(ask(server, made["url"])[2] == (b"abcdefghij" if won else b"1234567890"), "a mixture")
         expect(Put(server, put, 10).send(b"0123456789").answer() == (409, "upload-taken"), "filled twice")
+    return status
 
+
+def hang_ups(checks, server, juliet, status):
+    """Who asks first, and who hangs up."""
     with checks.check("uploads: who asks before it sends is told to (RFC 9110 10.1.1)"):
         made = slot(juliet, 4)
         parts = urllib.parse.urlsplit(made["uploadUrl"])
@@ -192,6 +194,9 @@ def over_http(checks, server):
             expect((status, code) == (409, "upload-taken"), f"{status} {code}")
         expect(ask(server, made["url"])[2] == whole, "other bytes")
 
+
+def ends_of_files(checks, server, juliet, romeo, dialog, data):
+    """When a file goes, and what kill -9 leaves."""
     with checks.check("uploads: a file goes with its owner's last message, and with nobody else's"):
         made = upload(server, juliet, data)
         one, two = attach(juliet, dialog, made, "g1"), attach(juliet, dialog, made, "g2")
@@ -233,6 +238,16 @@ def over_http(checks, server):
         expect(Put(server, made["uploadUrl"], 10).send(bytes(10)).answer() == (404, "upload-unknown"), "it was taken")
         server.command("user", "enable", "juliet@localhost")
         expect(Put(server, made["uploadUrl"], 10).send(bytes(10)).answer() == (201, None), "it was not taken")
+
+
+def over_http(checks, server):
+    juliet, romeo = App(server, "juliet"), App(server, "romeo")
+    dialog = juliet.dialog("romeo")
+    data = bytes(range(256)) * 10
+
+    status = parts_and_slots(checks, server, juliet, data)
+    hang_ups(checks, server, juliet, status)
+    ends_of_files(checks, server, juliet, romeo, dialog, data)
 
 
 def run(checks):

@@ -7,19 +7,8 @@ from lib.browser import browsing
 from lib.harness import expect, on_server
 
 
-async def calling(checks, server, browser):
-    loop = asyncio.get_running_loop()
-    nurse = await loop.run_in_executor(None, lambda: App(server, "nurse", "phone").connect())
-    await loop.run_in_executor(None, server.befriend, "nurse", "juliet")
-    picture = "() => document.querySelector('.call .remote')?.videoWidth > 0"
-    # Profiles of their own: what the checks before did to the other ones is no matter of this one.
-    page, romeo = await browser.page(), await browser.page()
-    for each in (page, romeo):
-        # What makes sound is counted: every context of audio, and the waves that it was to play.
-        await each.add_init_script("""window.sounds = []; window.AudioContext = class extends AudioContext { constructor() { super(); sounds.push(this); } };""")
-    await browser.sign_in("juliet", page)
-    await browser.sign_in("romeo", romeo)
-    sounds = lambda each: each.evaluate("() => sounds.filter((one) => one.state !== 'closed').length")
+async def cameras(checks, loop, nurse, picture, page, romeo, sounds):
+    """Sound and pictures, and the choice of the camera."""
     with checks.check("web calls: two browsers call each other, with sound and pictures in both directions"):
         await page.locator(".row:has-text('Romeo')").click()
         await page.click("[aria-label='Video call']")
@@ -59,6 +48,10 @@ async def calling(checks, server, browser):
         await romeo.click("[aria-label='Hang up']")
         await page.locator("section.call").wait_for(state="detached")
         await page.locator(".notice.call").wait_for()
+
+
+async def added_cameras(checks, picture, page, romeo):
+    """Cameras that are added to a call, and screens."""
     with checks.check("web calls: cameras are added to a call of sound alone, by either side, and a screen that is taken away again"):
         await page.click("[aria-label='Call']")
         await romeo.wait_for_selector(".call .answer")
@@ -85,6 +78,10 @@ async def calling(checks, server, browser):
         await page.wait_for_function(picture)
         await page.click("[aria-label='Hang up']")
         await romeo.locator("section.call").wait_for(state="detached")
+
+
+async def missed_calls(checks, server, loop, nurse, page, romeo, sounds):
+    """Calls that are declined, missed, or meet another."""
     with checks.check("web calls: a call is declined, and another one given up is missed"):
         await page.click("[aria-label='Call']")
         await romeo.click(".call .hang-up")
@@ -112,6 +109,24 @@ async def calling(checks, server, browser):
         expect(await sounds(page) == 0, "it rings in a muted chat")
         await loop.run_in_executor(None, nurse.call, "DELETE", f"/v1/calls/{fifth['id']}")
         await page.locator("section.call").wait_for(state="detached")
+
+
+async def calling(checks, server, browser):
+    loop = asyncio.get_running_loop()
+    nurse = await loop.run_in_executor(None, lambda: App(server, "nurse", "phone").connect())
+    await loop.run_in_executor(None, server.befriend, "nurse", "juliet")
+    picture = "() => document.querySelector('.call .remote')?.videoWidth > 0"
+    # Profiles of their own: what the checks before did to the other ones is no matter of this one.
+    page, romeo = await browser.page(), await browser.page()
+    for each in (page, romeo):
+        # What makes sound is counted: every context of audio, and the waves that it was to play.
+        await each.add_init_script("""window.sounds = []; window.AudioContext = class extends AudioContext { constructor() { super(); sounds.push(this); } };""")
+    await browser.sign_in("juliet", page)
+    await browser.sign_in("romeo", romeo)
+    sounds = lambda each: each.evaluate("() => sounds.filter((one) => one.state !== 'closed').length")
+    await cameras(checks, loop, nurse, picture, page, romeo, sounds)
+    await added_cameras(checks, picture, page, romeo)
+    await missed_calls(checks, server, loop, nurse, page, romeo, sounds)
     await romeo.context.close()
     await page.context.close()
 

@@ -239,32 +239,9 @@ async def changing(checks, story):
         expect(await page.locator(".message:has-text('What light')").count() == 0, "its text is still there")
 
 
-async def finding(checks, story):
-    """What leads to a message that is not on the screen, nor loaded."""
-    page, romeo, dialog = story.page, story.romeo, story.private
-
-    def fill():
-        for number in range(130):
-            story.desk.say(dialog, f"Line {number} of many")
-
-    async def in_sight(words):
-        await page.wait_for_function("""(words) => {
-          const box = [...document.querySelectorAll(".message .text")].find((each) => each.textContent.includes(words))?.getBoundingClientRect();
-          const scroller = document.querySelector(".scroller").getBoundingClientRect();
-          return box && box.top >= scroller.top && box.bottom <= scroller.bottom;
-        }""", arg=words)
-
-    async def far(words):
-        """The message is in the middle of the history, and shown as the one that was sought."""
-        said = f":has(.text:has-text({json.dumps(words)}))"  # not one that quotes it
-        await page.locator(f".message.found{said}, .message:focus{said}").first.wait_for()
-        await in_sight(words)
-        expect(await page.locator(".message:has-text('Line 129 of many')").count() == 0, "the end is still there")
-
-    async def to_end():
-        await page.click(".down")
-        await story.bubble("Line 129 of many").wait_for()
-
+async def replies_and_pins(checks, story, page, romeo, dialog, fill, far, to_end):
+    """A reply and a pin lead to their message."""
+    original = None
     with checks.check("web messages: a reply leads to its original, however far back, and is a reply for the other person"):
         story.answer("I take thee at thy word")
         original = await app(story.desk.message, "I take thee at thy word")
@@ -307,6 +284,12 @@ async def finding(checks, story):
         pins = await story.call(story.phone, "GET", f"/v1/dialogs/{dialog}/pins")
         expect(not pins["items"], f"{pins}")
         await to_end()
+    return original
+
+
+async def jumps(checks, story, page, far, original):
+    """Jumps that overlap, and searches."""
+    cold = None
     with checks.check("web messages: of jumps that overlap the last one wins, and so does the way to the end"):
         asked, gate, place = asyncio.Event(), asyncio.Event(), re.compile(re.escape(original["id"]))
 
@@ -357,6 +340,11 @@ async def finding(checks, story):
         await story.reads(story.kitchen, cold)
         await page.fill(".side input[type=search]", "")
         await page.locator(".filters").wait_for()
+    return cold
+
+
+async def sought_messages(checks, story, page, dialog, in_sight, cold):
+    """Messages that were sought or are linked."""
     with checks.check("web messages: a message that was sought stays marked, and keeps the focus, when it is drawn anew"):
         await story.open("Romeo")
         await page.evaluate(HOLD_MARKS)
@@ -407,6 +395,9 @@ async def finding(checks, story):
         await page.unroute(place)
         await page.unroute(earlier)
 
+
+async def pressed_rows(checks, story, page, dialog):
+    """What changes while it is pressed."""
     async def press(target):
         """Presses the middle of something, which is still to be released."""
         await target.wait_for()
@@ -439,6 +430,38 @@ async def finding(checks, story):
         await page.locator(".head h2:has-text('Nurse')").wait_for()
         await page.locator(".dialogs .row:has-text('Madam, she calls')").wait_for()
         await story.reads(story.kitchen, called)
+
+
+async def finding(checks, story):
+    """What leads to a message that is not on the screen, nor loaded."""
+    page, romeo, dialog = story.page, story.romeo, story.private
+
+    def fill():
+        for number in range(130):
+            story.desk.say(dialog, f"Line {number} of many")
+
+    async def in_sight(words):
+        await page.wait_for_function("""(words) => {
+          const box = [...document.querySelectorAll(".message .text")].find((each) => each.textContent.includes(words))?.getBoundingClientRect();
+          const scroller = document.querySelector(".scroller").getBoundingClientRect();
+          return box && box.top >= scroller.top && box.bottom <= scroller.bottom;
+        }""", arg=words)
+
+    async def far(words):
+        """The message is in the middle of the history, and shown as the one that was sought."""
+        said = f":has(.text:has-text({json.dumps(words)}))"  # not one that quotes it
+        await page.locator(f".message.found{said}, .message:focus{said}").first.wait_for()
+        await in_sight(words)
+        expect(await page.locator(".message:has-text('Line 129 of many')").count() == 0, "the end is still there")
+
+    async def to_end():
+        await page.click(".down")
+        await story.bubble("Line 129 of many").wait_for()
+
+    original = await replies_and_pins(checks, story, page, romeo, dialog, fill, far, to_end)
+    cold = await jumps(checks, story, page, far, original)
+    await sought_messages(checks, story, page, dialog, in_sight, cold)
+    await pressed_rows(checks, story, page, dialog)
 
 
 async def forwarding(checks, story):
@@ -626,9 +649,8 @@ async def failing(checks, story):
 # MARK: Files and places
 
 
-async def filing(checks, story):
-    page, romeo, desk, private = story.page, story.romeo, story.desk, story.private
-    shown = lambda width: page.wait_for_function("(width) => [...document.querySelectorAll('.picture img')].some((each) => each.naturalWidth === width)", arg=width)
+async def pictures(checks, story, page, romeo, desk, private, shown):
+    """Pictures: pasted, copied, several of them."""
     with checks.check("web messages: a picture is pasted, seen before it is sent, and shown in full"):
         await story.open("Romeo")
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -668,6 +690,10 @@ async def filing(checks, story):
             expect(address == await page.evaluate("() => document.querySelector('.gallery > img').src"), "another picture would be downloaded")
             seen.append(name)
         await story.close_sheet()
+
+
+async def dragged_files(checks, story, page, romeo, desk, private):
+    """Files that are dragged, and cancelled."""
     with checks.check("web messages: a dragged file is sent, and its progress is shown; an upload goes on after the network was away"):
         held, gate = [], asyncio.Event()
 
@@ -709,6 +735,10 @@ async def filing(checks, story):
         await story.hears("Only this one")
         expect(not await story.message(desk, private, "Not this one"), "it was sent")
         await page.unroute(re.compile("/uploads/"))
+
+
+async def videos_and_places(checks, story, page, romeo, desk, private):
+    """Videos and locations."""
     with checks.check("web messages: a video is sent, and plays in the page"):
         film = base64.b64decode(await page.evaluate(FILM))
         async with page.expect_file_chooser() as chooser:
@@ -740,6 +770,14 @@ async def filing(checks, story):
         await page.get_by_role("button", name="Where I am now").click()
         await page.locator(".toast:has-text('Your location is not available')").wait_for()
         await story.close_sheet()
+
+
+async def filing(checks, story):
+    page, romeo, desk, private = story.page, story.romeo, story.desk, story.private
+    shown = lambda width: page.wait_for_function("(width) => [...document.querySelectorAll('.picture img')].some((each) => each.naturalWidth === width)", arg=width)
+    await pictures(checks, story, page, romeo, desk, private, shown)
+    await dragged_files(checks, story, page, romeo, desk, private)
+    await videos_and_places(checks, story, page, romeo, desk, private)
 
 
 # MARK: Groups and the list

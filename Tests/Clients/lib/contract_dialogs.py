@@ -9,7 +9,8 @@ from lib.contract import INSECURE
 from lib.harness import expect
 
 
-def conversation(juliet, romeo, js, rs):
+def opening(juliet, romeo, js, rs):
+    """A private dialog is opened."""
     juliet.call("POST", "/v1/dialogs", {"type": "channel", "userId": romeo.name}, 400, "dialog-type-unknown")
     juliet.call("POST", "/v1/dialogs", {"type": "private"}, 400, "input-malformed")
     juliet.call("POST", "/v1/dialogs", {"type": "private", "userId": "nobody-at-all"}, 404)
@@ -22,7 +23,11 @@ def conversation(juliet, romeo, js, rs):
     again = romeo.call("POST", "/v1/dialogs", {"type": "private", "userId": juliet.name}, 200)
     expect(again["id"] == dialog["id"], "the pair has two dialogs")
     path = f"/v1/dialogs/{dialog['id']}"
+    return dialog, path
 
+
+def first_message(juliet, js, rs, dialog, path):
+    """Typing, and the first message."""
     # Typing goes first and ends with the message.
     juliet.call("POST", path + "/typing", {"on": True}, 204)
     typing = rs.event("typing.updated")
@@ -43,7 +48,11 @@ def conversation(juliet, romeo, js, rs):
     expect([f for f in rs.settled() if f["type"] == "message.created"] == [], "the repeat was told")
     unread = rs.event("unread.updated")
     expect(unread["data"] == {"dialogId": dialog["id"], "unreadCount": 1, "mentionCount": 0, "totalUnread": unread["data"]["totalUnread"], "totalMentions": 0}, f"{unread}")
+    return first
 
+
+def kinds_of_content(juliet, romeo, js, rs, dialog, path):
+    """Answers, and content of other kinds."""
     reply = rs.command("message.send", {"dialogId": dialog["id"], "clientId": "r1", "content": {"type": "text", "text": "I take thee at thy word"}})
     expect(reply["data"]["seq"] == 2 and reply["data"]["senderId"] == romeo.name, f"answered {reply}")
     expect(js.event("message.created", lambda data: data["message"]["seq"] == 2)["data"]["message"] == reply["data"], "not the same message")
@@ -67,6 +76,9 @@ def conversation(juliet, romeo, js, rs):
         juliet.call("POST", path + "/messages", bad, status, code)
     juliet.call("POST", path + "/messages", data=b'{"clientId":"b","content":' + b" " * 66_000 + b"{}}", status=413, code="body-too-large")
 
+
+def attachments(juliet, path):
+    """Files, and what they take."""
     # A file: a slot, its bytes to an address that is no operation, a message that brings it.
     slot = juliet.call("POST", "/v1/attachments", {"name": "a.png", "mediaType": "image/png", "size": 3, "width": 1}, 201)
     juliet.call("GET", "/v1/attachments/" + slot["id"], status=404, code="attachment-unknown")
@@ -88,6 +100,9 @@ def conversation(juliet, romeo, js, rs):
     more = [used[name] - had[name] for name in ("bytes", "files", "slots", "dayBytes")]
     expect(more == [3, 1, 1, 3], f"used is {used}, was {had}")
 
+
+def history_pages(juliet, romeo, dialog, path, first):
+    """The history, by pages."""
     # History by pages, both ways, newest first.
     everything = romeo.call("GET", path + "/messages?limit=100")["items"]
     expect([m["seq"] for m in everything] == list(range(len(everything), 0, -1)), f"history has {[m['seq'] for m in everything]}")
@@ -109,7 +124,11 @@ def conversation(juliet, romeo, js, rs):
     expect([user["id"] for user in opened["users"]["items"]].count(juliet.name) == 1, f"opened {opened}")
     romeo.call("GET", path + "/messages?include=all", status=400, code="include-unknown")
     romeo.call("GET", path + f"/messages?before={first['id']}&after={first['id']}", status=400)
+    return everything
 
+
+def markers(juliet, romeo, js, rs, dialog, path, first, everything):
+    """Markers: forward only; the reader's own messages do not count."""
     # Markers: forward only; the reader's own messages do not count.
     latest = everything[0]
     before = romeo.call("GET", path)["me"]["unreadCount"]
@@ -139,7 +158,11 @@ def conversation(juliet, romeo, js, rs):
     romeo.call("PUT", path + "/marker", {"read": last["id"], "private": True})
     rs.event("marker.updated", lambda data: data["marker"].get("read") == last["id"])
     expect([f for f in js.settled() if f["type"] == "marker.updated" and f["data"]["marker"].get("read") == last["id"]] == [], "a private read was told")
+    return last
 
+
+def changes(juliet, romeo, js, rs, dialog, path, last):
+    """What becomes of a message."""
     # What becomes of a message.
     one = f"{path}/messages/{last['id']}"
     edited = juliet.call("PATCH", one, {"text": "Good night, good night"})
@@ -163,7 +186,11 @@ def conversation(juliet, romeo, js, rs):
     expect(rs.event("message.deleted")["data"] == {"dialogId": dialog["id"], "messageId": last["id"], "by": juliet.name, "for": "everyone", "reason": "late", "message": gone}, "deleted")
     expect(gone["id"] == last["id"] and gone["content"] == {"type": "deleted", "text": gone["content"]["text"], "reason": "late"}, f"left is {gone}")
     expect("Good night" not in str(gone) and gone["version"] == 3 and gone["deletedBy"] == juliet.name, f"left is {gone}")
+    return answer
 
+
+def list_of_dialogs(juliet, dialog, answer):
+    """The list of dialogs."""
     listed = juliet.call("GET", "/v1/dialogs?limit=1")
     expect(listed["items"][0]["id"] == dialog["id"] and listed["items"][0]["lastMessage"]["id"] == answer["id"], f"dialogs {listed}")
     note = juliet.call("POST", "/v1/dialogs", {"type": "private", "userId": juliet.name}, 200)  # where profile and contacts are kept
@@ -172,6 +199,17 @@ def conversation(juliet, romeo, js, rs):
     expect("nextCursor" in page and page["items"][0]["id"] == note["id"], f"dialogs {page}")
     rest = juliet.call("GET", "/v1/dialogs?cursor=" + page["nextCursor"])
     expect(rest["items"][0]["id"] == dialog["id"], f"dialogs {rest}")
+
+
+def conversation(juliet, romeo, js, rs):
+    dialog, path = opening(juliet, romeo, js, rs)
+    first = first_message(juliet, js, rs, dialog, path)
+    kinds_of_content(juliet, romeo, js, rs, dialog, path)
+    attachments(juliet, path)
+    everything = history_pages(juliet, romeo, dialog, path, first)
+    last = markers(juliet, romeo, js, rs, dialog, path, first, everything)
+    answer = changes(juliet, romeo, js, rs, dialog, path, last)
+    list_of_dialogs(juliet, dialog, answer)
     # A dialog is its members' only.
     return dialog, last
 
@@ -224,8 +262,8 @@ def messages(juliet, romeo, js, rs):
     js.settled()
 
 
-def groups(juliet, romeo, js, rs):
-    """A group and a public dialog, from their beginning to their end."""
+def making_a_group(juliet, romeo, js, rs):
+    """A group is made, with its members."""
     js.settled()
     rs.settled()
     suffix = uuid.uuid4().hex[:8]
@@ -260,7 +298,11 @@ def groups(juliet, romeo, js, rs):
     expect(added["member"]["role"] == "admin" and added["dialog"]["name"] == "Balcony", f"added {added}")
     invited = rs.event("dialog.invited")["data"]
     expect(invited["dialogId"] == group["id"] and invited["inviterId"] == juliet.name, f"invited {invited}")
+    return suffix, group, path
 
+
+def talking_in_a_group(juliet, romeo, js, rs, suffix, group, path):
+    """Typing, messages and mentions in a group."""
     rs.command("typing", {"dialogId": group["id"], "on": True})
     js.event("typing.updated", lambda data: data == {"dialogId": group["id"], "userIds": [romeo.name]})
     said = rs.command("message.send", {"dialogId": group["id"], "clientId": "g1", "content": {"type": "text", "text": "It is my lady"}})["data"]
@@ -288,6 +330,9 @@ def groups(juliet, romeo, js, rs):
     expect([m["seq"] for m in history] == list(range(len(history), 0, -1)), f"history has {[m['seq'] for m in history]}")
     expect([m["content"].get("kind") for m in history][-3:] == ["topic", "added", "created"], f"notices {history}")
 
+
+def pictures_of_a_group(juliet, romeo, js, rs, path):
+    """Pictures of a group, and of a user."""
     picture = bytes.fromhex("89504e470d0a1a0a") + b"rose"
     image = {"Content-Type": "image/png"}
     romeo.call("GET", path + "/avatar", status=404, code="avatar-unknown")
@@ -326,6 +371,9 @@ def groups(juliet, romeo, js, rs):
     juliet.call("DELETE", mine, status=204)
     romeo.call("GET", hers, status=404, code="avatar-unknown")
 
+
+def changing_a_group(juliet, romeo, js, rs, group, path):
+    """What a group is called, and who is in it."""
     changed = romeo.call("PATCH", path, {"name": "Orchard", "about": None})
     expect(changed["name"] == "Orchard" and "about" not in changed, f"changed {changed}")
     told = js.event("dialog.updated", lambda data: data["dialog"].get("name") == "Orchard")["data"]
@@ -360,6 +408,9 @@ def groups(juliet, romeo, js, rs):
     expect(rs.event("dialog.deleted")["data"]["dialogId"] == group["id"], "the end was not told")
     juliet.call("GET", path, status=404, code="dialog-unknown")
 
+
+def public_dialog(juliet, romeo, suffix):
+    """A public dialog: found, joined, left and ended."""
     square = juliet.call("POST", "/v1/dialogs", {"type": "public", "name": "Square " + suffix}, 201)
     path = f"/v1/dialogs/{square['id']}"
     found = romeo.call("GET", f"/v1/dialogs?scope=public&query={suffix}")
@@ -377,6 +428,15 @@ def groups(juliet, romeo, js, rs):
     romeo.call("DELETE", path + "/members/me", status=204)
     expect(square["id"] not in [d["id"] for d in romeo.call("GET", "/v1/dialogs")["items"]], "who left still has it")
     juliet.call("DELETE", path + "?for=everyone", status=204)
+
+
+def groups(juliet, romeo, js, rs):
+    """A group and a public dialog, from their beginning to their end."""
+    suffix, group, path = making_a_group(juliet, romeo, js, rs)
+    talking_in_a_group(juliet, romeo, js, rs, suffix, group, path)
+    pictures_of_a_group(juliet, romeo, js, rs, path)
+    changing_a_group(juliet, romeo, js, rs, group, path)
+    public_dialog(juliet, romeo, suffix)
     js.settled()
     rs.settled()
 

@@ -29,13 +29,8 @@ FEATURES = {
 }
 
 
-def app(checks, fixture):
-    base = fixture.server.base
-    status, _, info = exchange_json("GET", base + "/v1/info")
-    expect(status == 200, f"{status}")
-    client = App(fixture.server, "juliet", "tablet")
-    dialog = client.dialog("romeo")
-
+def features(checks, info, client, dialog):
+    """The features that are named."""
     with checks.check("offered: each feature that the app protocol names is operations of the document, which its test calls"):
         operations = set(re.findall(r"operationId: (\S+)", (DOCS / "openapi.yaml").read_text()))
 
@@ -52,6 +47,9 @@ def app(checks, fixture):
         CONTRACT.check()
         By("Clients/backend.py", "every operation of openapi-admin.yaml was called").check()
 
+
+def sign_ins(checks, base, info):
+    """The grants."""
     def signs_in(name, body):
         status, _, session = exchange_json("POST", base + "/v1/sessions", {"grant": name, "deviceId": name, **body})
         expect(status == 201, f"{status} {session}")
@@ -72,6 +70,9 @@ def app(checks, fixture):
         used("grants", info["grants"], table, lambda name, use: use(name))
         all_offered("grants", info["grants"], table)
 
+
+def limits(checks, base, info, client, dialog):
+    """The limits."""
     with checks.check("offered: each limit holds: as much is taken, and more is not"):
         def text(most):
             return [client.call("POST", f"/v1/dialogs/{dialog}/messages", {
@@ -105,6 +106,9 @@ def app(checks, fixture):
         used("limits", info["limits"], table, holds)
         all_offered("limits", info["limits"], table)
 
+
+def the_rest(checks, fixture, base, info):
+    """What else is named, and what pages lead to."""
     with checks.check("offered: what else GET /v1/info names is there"):
         def devices(providers):
             expect(set(providers) == {"unifiedpush", "webpush"}, f"{providers}")
@@ -142,3 +146,16 @@ def app(checks, fixture):
 
         used("host-meta", links, relations, leads)
         all_offered("host-meta", links, relations)
+
+
+def app(checks, fixture):
+    base = fixture.server.base
+    status, _, info = exchange_json("GET", base + "/v1/info")
+    expect(status == 200, f"{status}")
+    client = App(fixture.server, "juliet", "tablet")
+    dialog = client.dialog("romeo")
+
+    features(checks, info, client, dialog)
+    sign_ins(checks, base, info)
+    limits(checks, base, info, client, dialog)
+    the_rest(checks, fixture, base, info)
