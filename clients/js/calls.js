@@ -1,80 +1,76 @@
+import { internalOf, setInternal } from "./facade.js";
 import { path } from "./requests.js";
 
 const CALLS_MAX = 50;
 
-/** The listeners of each call, by the type of what they are given. */
-const listeners = new WeakMap();
-
-const notify = (client, call, type, value) => {
-  for (const listener of listeners.get(call)[type]) client.callListener(() => listener(value));
+const notify = (call, type, value) => {
+  const { client, listeners } = internalOf(call);
+  for (const listener of listeners[type]) client.callListener(() => listener(value));
 };
+
+/** Sends a signal after those before it: a candidate must not overtake its offer. */
+function signal(call, action, data = {}) {
+  const internal = internalOf(call);
+  const { client, last: before } = internal;
+  const send = async () => {
+    await before?.catch(() => {});
+    const body = { action, ...data };
+    client.calls.apply(await client.request("POST", path`/calls/${call.id}/signals`, { body }));
+  };
+  internal.last = send();
+  return internal.last;
+}
 
 /** A call's signalling: see `Call` in parley.d.ts. */
 export class Call {
-  #client;
-  #last;
-
   /**
    * @param {import("./core.js").Core} client
    * @param {import("./parley.js").CallState} state
    */
   constructor(client, state) {
-    this.#client = client;
-    listeners.set(this, { state: new Set(), signal: new Set() });
+    setInternal(this, { client, last: undefined, listeners: { state: new Set(), signal: new Set() } });
     this.id = state.id;
     this.state = state;
   }
 
   get isMine() {
-    return this.state.callerId === this.#client.userId;
+    return this.state.callerId === internalOf(this).client.userId;
   }
 
   get isHere() {
-    const { userId, deviceId } = this.#client;
+    const { userId, deviceId } = internalOf(this).client;
     return this.state.participants.some((each) => each.userId === userId && each.deviceId === deviceId);
   }
 
   on(type, listener) {
-    const mine = listeners.get(this)[type];
+    const mine = internalOf(this).listeners[type];
     mine.add(listener);
     return () => mine.delete(listener);
   }
 
-  /** One after the other: a candidate must not overtake its offer. */
-  #signal(action, data = {}) {
-    const before = this.#last;
-    const send = async () => {
-      await before?.catch(() => {});
-      const body = { action, ...data };
-      this.#client.calls.apply(await this.#client.request("POST", path`/calls/${this.id}/signals`, { body }));
-    };
-    this.#last = send();
-    return this.#last;
-  }
-
   ringing() {
-    return this.#signal("ringing");
+    return signal(this, "ringing");
   }
   accept() {
-    return this.#signal("accept");
+    return signal(this, "accept");
   }
   reject(reason) {
-    return this.#signal("reject", { reason });
+    return signal(this, "reject", { reason });
   }
   end(reason) {
-    return this.#client.request("DELETE", path`/calls/${this.id}`, { query: { reason } });
+    return internalOf(this).client.request("DELETE", path`/calls/${this.id}`, { query: { reason } });
   }
   offer(sdp) {
-    return this.#signal("offer", { sdp });
+    return signal(this, "offer", { sdp });
   }
   answer(sdp) {
-    return this.#signal("answer", { sdp });
+    return signal(this, "answer", { sdp });
   }
   candidate(candidate) {
-    return this.#signal("candidate", { candidate });
+    return signal(this, "candidate", { candidate });
   }
   info(info) {
-    return this.#signal("info", { info });
+    return signal(this, "info", { info });
   }
 }
 
@@ -100,7 +96,7 @@ export class Calls {
     }
     call.state = state;
     if (!isSame) {
-      notify(this.client, call, "state", state);
+      notify(call, "state", state);
       this.client.emit("call", { call });
     }
     return call;
@@ -108,7 +104,7 @@ export class Calls {
 
   async signal({ callId, ...signal }) {
     const call = this.known.get(callId) ?? this.apply(await this.client.request("GET", path`/calls/${callId}`));
-    notify(this.client, call, "signal", signal);
+    notify(call, "signal", signal);
     this.client.emit("call", { call, signal });
   }
 }

@@ -2,7 +2,7 @@ import { Call } from "./calls.js";
 import { Core } from "./core.js";
 import { dialogs } from "./dialogs.js";
 import { ParleyError } from "./errors.js";
-import { forward, internals } from "./facade.js";
+import { forward, setInternal } from "./facade.js";
 import { operations } from "./operations.js";
 import { people } from "./people.js";
 import { IndexedDBStorage, MemoryStorage } from "./storage.js";
@@ -13,7 +13,7 @@ export { Call, IndexedDBStorage, MemoryStorage, ParleyError };
 export class Parley {
   /** @param {import("./parley.js").Options} [options] */
   constructor(options) {
-    internals.set(this, new Core(options));
+    setInternal(this, new Core(options));
   }
 }
 

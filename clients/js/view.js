@@ -1,6 +1,6 @@
 import { delay } from "./connection.js";
 import { aborted } from "./errors.js";
-import { forward, internals } from "./facade.js";
+import { forward, setInternal } from "./facade.js";
 import { insert, newer } from "./store.js";
 
 /** How many live messages a view holds beyond what was loaded on purpose. */
@@ -367,7 +367,7 @@ export class View {
 export class DialogView {
   /** @param {View} view */
   constructor(view) {
-    internals.set(this, view);
+    setInternal(this, view);
   }
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
-import { internals } from "../facade.js";
+import { internalOf } from "../facade.js";
 import { Parley } from "../node.js";
 
 export const { PARLEY_URL: url, PARLEY_PASSWORD: password, PARLEY_CONTROL: control } = process.env;
@@ -41,7 +41,7 @@ export function client(options) {
 }
 
 /** What apps do not see of a client: to spend its tokens, to lose its place, to look into its storage. */
-export const inside = (made) => internals.get(made);
+export const inside = internalOf;
 
 /** Somebody who is signed in and connected. */
 export async function person(username, options) {

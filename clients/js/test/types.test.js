@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { Call } from "../calls.js";
 import * as browser from "../parley.js";
 import * as node from "../node.js";
-import { internals } from "../facade.js";
+import { internalOf } from "../facade.js";
 import { DialogView, View } from "../view.js";
 import { client, everybodyLeaves } from "./people.js";
 
@@ -80,8 +80,8 @@ test("what is declared is there, and every method that is there is declared, wit
   const parley = client();
   const things = {
     Parley: parley,
-    DialogView: new DialogView(new View(internals.get(parley), "d", 50)),
-    Call: new Call(parley, { id: "c", participants: [] }),
+    DialogView: new DialogView(new View(internalOf(parley), "d", 50)),
+    Call: new Call(internalOf(parley), { id: "c", participants: [] }),
     ParleyError: new node.ParleyError("network"),
     FileStorage: new node.FileStorage(join(app, "store")),
     MemoryStorage: new node.MemoryStorage(),
@@ -99,7 +99,7 @@ test("what is declared is there, and every method that is there is declared, wit
       const most = Math.max(...signatures.map((each) => each.parameters.length)),
         least = Math.min(...signatures.map((each) => each.minArgumentCount));
       // What is forwarded takes any number, and gives them to what is behind.
-      const { length } = internals.get(thing)?.[member.name] ?? thing[member.name];
+      const { length } = internalOf(thing)?.[member.name] ?? thing[member.name];
       assert.ok(
         least <= length && length <= most,
         `${name}.${member.name} takes ${length} arguments, and ${least} to ${most} are declared`,
@@ -120,6 +120,24 @@ test("what is declared is there, and every method that is there is declared, wit
     const own = Object.keys(thing).filter((member) => typeof thing[member] === "function");
     assert.deepEqual(own, [], name);
   }
+});
+
+test("what apps hold works behind a proxy, which frameworks such as Vue make of each object that they observe", () => {
+  const observed = (object) =>
+    new Proxy(object, {
+      get(target, name, receiver) {
+        const value = Reflect.get(target, name, receiver);
+        return typeof value === "object" && value !== null ? observed(value) : value;
+      },
+    });
+  const parley = client(),
+    core = internalOf(parley);
+  const call = new Call(core, { id: "c", callerId: "somebody", participants: [] });
+  assert.equal(observed(parley).signedIn, false);
+  assert.equal(typeof observed(parley).on("connection", () => {}), "function");
+  assert.equal(observed(new DialogView(new View(core, "d", 50))).hasOlder, true);
+  assert.equal(observed(call).isMine, false);
+  assert.equal(typeof observed(call).on("state", () => {}), "function");
 });
 
 test("every method is called by a test, or by the code of README.md", () => {
