@@ -52,7 +52,7 @@ extension SettingsReader {
     if keyID.isEmpty != keyFile.isEmpty {
       let (missing, present) =
         keyID.isEmpty ? (keys.acmeEABKeyID, keys.acmeEABKey) : (keys.acmeEABKey, keys.acmeEABKeyID)
-      reject(present, "\(missing.name) is missing beside it")
+      reject(present, "\(missing.name) must be set as well")
     }
     // RFC 8555 7.3.4: ASCII.
     if !keyID.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { reject(keys.acmeEABKeyID, "ASCII is expected") }
@@ -62,7 +62,7 @@ extension SettingsReader {
         keys.acmeTermsAgreed, "true is expected with tls.acme.enabled: read the authority's terms, and agree to them")
     }
     if certificate != nil {
-      reject(keys.acmeEnabled, "tls.certificate is set; a domain has either a certificate of yours or one of ACME")
+      reject(keys.acmeEnabled, "tls.certificate is set, too; a domain uses either its own certificate or one by ACME")
     }
     let directory =
       switch written {
@@ -76,19 +76,19 @@ extension SettingsReader {
     }
     for contact in contacts where !contact.contains("@") || contact.contains(where: { "?,: ".contains($0) }) {
       // RFC 8555 7.3: one address, without header fields.
-      reject(keys.acmeContact, "'\(Line.safe(contact))' is no mail address such as admin@example.org")
+      reject(keys.acmeContact, "'\(Line.safe(contact))' is not a mail address such as admin@example.org")
     }
     guard http.isOn || https.isOn else {
-      reject(keys.acmeEnabled, "the authority verifies domains over http.port or https.port, and both are off")
+      reject(keys.acmeEnabled, "the authority verifies domains over http.port or https.port; turn one of them on")
       return nil
     }
     let names = Self.certified(domains, publicURL: https.isOn ? publicURL : nil, hasUploads: hasUploads)
-    if names.isEmpty { reject(keys.acmeEnabled, "every domain has a certificate of its own") }
+    if names.isEmpty { reject(keys.acmeEnabled, "it is not needed, as every domain has its own certificate") }
     if names.count > ConfigurationLimits.certifiedNamesMax {
       reject(
         keys.acmeEnabled,
-        "a certificate has at most \(ConfigurationLimits.certifiedNamesMax) names, and the domains and their services have "
-          + "\(names.count); give some of them a certificate of their own")
+        "a certificate has at most \(ConfigurationLimits.certifiedNamesMax) names, but the domains and their services "
+          + "have \(names.count); set certificates for some of the domains")
     }
     return Settings.ACME(
       directory: directory, contacts: contacts,

@@ -29,7 +29,7 @@ extension SettingsReader {
     } else {
       folder = read(keys.backupFolder)
     }
-    if folder == data { reject(keys.backupFolder, "it is the data folder itself") }
+    if folder == data { reject(keys.backupFolder, "it must not be the data folder itself") }
     return Settings.Backups(
       folder: folder, every: every == .zero ? nil : every, keep: keep, place: place,
       bucket: backupBucket(place, beside: uploads?.bucket), isReplicated: read(keys.backupReplicated))
@@ -45,18 +45,18 @@ extension SettingsReader {
       return own
     }
     for (key, value) in [(keys.backupBucketKey, own.key), (keys.backupBucketSecret, own.secret)] where !value.isEmpty {
-      reject(key, "backup.s3.endpoint is missing beside it")
+      reject(key, "backup.s3.endpoint must be set as well")
     }
     guard let uploads else {
       if place == .s3 {
-        reject(keys.backupBucketEndpoint, "it is missing: backup.store is s3, and there is no uploads.s3 to share")
+        reject(keys.backupBucketEndpoint, "it is required: backup.store is s3, and uploads.s3 names no bucket to share")
       }
       return nil
     }
     checkNames(own, keys.backupBucket)
     let bucket = own.bucket.isEmpty ? uploads.bucket : own.bucket
     if bucket == uploads.bucket, own.prefix == uploads.prefix {
-      reject(keys.backupBucketPrefix, "the files of users have this prefix in the same bucket")
+      reject(keys.backupBucketPrefix, "users' files already use this prefix in the same bucket")
     }
     return BucketOptions(
       endpoint: uploads.endpoint, bucket: bucket, region: uploads.region, key: uploads.key, secret: uploads.secret,

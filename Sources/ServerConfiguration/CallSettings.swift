@@ -9,16 +9,16 @@ extension SettingsReader {
     var services: [ExternalService] = []
     for uri in read(keys.turnServers) {
       guard let service = ExternalService(uri: uri) else {
-        reject(keys.turnServers, "\(uri) is none of stun:HOST[:PORT] and turn:HOST[:PORT][?transport=udp|tcp]")
+        reject(keys.turnServers, "\(uri) is neither stun:HOST[:PORT] nor turn:HOST[:PORT][?transport=udp|tcp]")
         continue
       }
       services.append(service)
     }
     if services.count > ConfigurationLimits.turnServersMax {
-      reject(keys.turnServers, "at most \(ConfigurationLimits.turnServersMax) are told of")
+      reject(keys.turnServers, "at most \(ConfigurationLimits.turnServersMax) can be set")
     }
     if secret.isEmpty, services.contains(where: \.kind.isRelay) {
-      reject(keys.turnServers, "a TURN server wants credentials: turn.secret is missing beside it")
+      reject(keys.turnServers, "TURN servers require credentials: turn.secret must be set as well")
     }
     return ExternalServices(services, secret: secret, lifetime: lifetime)
   }

@@ -12,7 +12,7 @@ extension SettingsReader {
       errors.append(
         ConfigurationError(
           key: keys.components.name, value: "\(entries.count) components", origin: entries[0].origin,
-          "at most \(ConfigurationLimits.componentsMax) are served"))
+          "at most \(ConfigurationLimits.componentsMax) can be set"))
       return []
     }
     var taken = Set(domains.flatMap { [$0.name, $0.rooms] })
@@ -40,7 +40,7 @@ private struct ComponentReader {
       reject("name", "a domain name is expected")
       return nil
     }
-    if !taken.insert(name).inserted { reject("name", "the domain is already in use here") }
+    if !taken.insert(name).inserted { reject("name", "this server already uses the domain") }
     guard let secret = entry.fields["secret"]?.text, !secret.isEmpty else {
       reject("secret", "\(name) needs a secret")
       return nil
@@ -77,21 +77,21 @@ private struct ComponentReader {
     let messages: MessagePermission = choice("message") ?? .none
     let presence: Privileges.Presence = choice("presence") ?? .none
     if presence == .contacts, !reads {
-      reject("presence", "who is told of contacts' presence may read rosters: roster is to be get or both")
+      reject("presence", "presence: roster requires permission to read rosters: set roster to get or both")
     }
     var push: Bool?
     switch entry.fields["roster_push"]?.text.lowercased() {
     case nil: break
     case "true", "yes", "on":
       push = true
-      if !reads { reject("roster_push", "who is told of rosters may read them: roster is to be get or both") }
+      if !reads { reject("roster_push", "roster_push requires permission to read rosters: set roster to get or both") }
     case "false", "no", "off": push = false
     default: reject("roster_push", "true or false is expected")
     }
     var requests: [String: Privileges.Access] = [:]
     for words in words("iq") {
       guard words.count == 2, let access = Privileges.Access(rawValue: words[1]) else {
-        reject("iq", "a namespace, a space, and one of none, get, set, both are expected")
+        reject("iq", "a namespace, a space, and none, get, set or both are expected")
         continue
       }
       requests[words[0]] = access

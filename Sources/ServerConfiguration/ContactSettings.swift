@@ -5,10 +5,10 @@ extension SettingsReader {
     for key in keys.contacts {
       let addresses = read(key)
       if addresses.count > ConfigurationLimits.contactAddressesMax {
-        reject(key, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
+        reject(key, "at most \(ConfigurationLimits.contactAddressesMax) can be set")
       }
       for address in addresses where !Self.isURI(address) {
-        reject(key, "\(address) is no URI such as mailto:abuse@example.org or xmpp:admin@example.org")
+        reject(key, "\(address) is not a URI such as mailto:abuse@example.org or xmpp:admin@example.org")
       }
       if !addresses.isEmpty { contacts[String(key.name.dropFirst("contact.".count))] = addresses }
     }
@@ -18,10 +18,10 @@ extension SettingsReader {
   mutating func outageAddresses() -> [String] {
     let addresses = read(keys.outageAddresses)
     if addresses.count > ConfigurationLimits.contactAddressesMax {
-      reject(keys.outageAddresses, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
+      reject(keys.outageAddresses, "at most \(ConfigurationLimits.contactAddressesMax) can be set")
     }
     for address in addresses where !Host.isWebURL(address) {
-      reject(keys.outageAddresses, "\(address) is no URL such as https://status.example.org/outage.json")
+      reject(keys.outageAddresses, "\(address) is not a URL such as https://status.example.org/outage.json")
     }
     return addresses
   }

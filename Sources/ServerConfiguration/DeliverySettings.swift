@@ -49,10 +49,10 @@ extension SettingsReader {
       reject(keys.mailServer, "a mail server such as smtps://mail.example.org:465 is expected")
     }
     if user.isEmpty != password.isEmpty {
-      reject(user.isEmpty ? keys.mailPassword : keys.mailUser, "mail.user and mail.password are needed together")
+      reject(user.isEmpty ? keys.mailPassword : keys.mailUser, "set both mail.user and mail.password, or neither")
     }
     guard let from = Mailbox(written) else {
-      reject(keys.mailFrom, "an address such as Chat <chat@example.org> is expected, beside mail.server")
+      reject(keys.mailFrom, "mail.server requires an address such as Chat <chat@example.org>")
       return nil
     }
     if !resetURL.isEmpty, !Host.isWebURL(resetURL) || !resetURL.contains("{token}") {

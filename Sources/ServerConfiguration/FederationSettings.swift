@@ -36,7 +36,7 @@ extension SettingsReader {
   private mutating func patterns(_ key: Key<[String]>) -> [DomainPattern] {
     read(key).compactMap { written in
       let pattern = DomainPattern(written)
-      if pattern == nil { reject(key, "\(Line.safe(written)) is no domain, such as example.org or *.example.org") }
+      if pattern == nil { reject(key, "\(Line.safe(written)) is not a domain such as example.org or *.example.org") }
       return pattern
     }
   }
@@ -44,12 +44,12 @@ extension SettingsReader {
   private mutating func blocklists() -> [BlocklistOption] {
     let written = read(keys.federationBlocklists)
     if written.count > PeerLimits.blocklistsMax {
-      reject(keys.federationBlocklists, "at most \(PeerLimits.blocklistsMax) lists are followed")
+      reject(keys.federationBlocklists, "at most \(PeerLimits.blocklistsMax) lists can be set")
     }
     return written.compactMap { text in
       let list = BlocklistOption(text)
       if list == nil {
-        reject(keys.federationBlocklists, "\(Line.safe(text)) is no service and node, such as lists.example.org/bans")
+        reject(keys.federationBlocklists, "\(Line.safe(text)) is not a service and node such as lists.example.org/bans")
       }
       return list
     }
@@ -65,7 +65,7 @@ extension SettingsReader {
       let address = host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host
       guard let port, (1...65_535).contains(port), (try? SocketAddress(ipAddress: String(address), port: port)) != nil
       else {
-        reject(keys.federationDNS, "\(Line.safe(written)) is no address of a resolver, such as 127.0.0.1:53")
+        reject(keys.federationDNS, "\(Line.safe(written)) is not the address of a resolver such as 127.0.0.1:53")
         return nil
       }
       return address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"

@@ -17,7 +17,7 @@ extension SettingsReader {
       let right = GuestPolicy.Right(rawValue: written.lowercased())
       if right == nil {
         let all = GuestPolicy.Right.allCases.map(\.rawValue).joined(separator: ", ")
-        reject(keys.guestRights, "\(Line.safe(written)) is none of \(all)")
+        reject(keys.guestRights, "\(Line.safe(written)) is not one of \(all)")
       }
       return right
     }

@@ -48,8 +48,8 @@ extension SettingsReader {
     guard entries.count <= ConfigurationLimits.identitySourcesMax else {
       errors.append(
         ConfigurationError(
-          key: key.name, value: "\(entries.count) of them", origin: entries[0].origin,
-          "at most \(ConfigurationLimits.identitySourcesMax) are taken"))
+          key: key.name, value: "\(entries.count) entries", origin: entries[0].origin,
+          "at most \(ConfigurationLimits.identitySourcesMax) can be set"))
       return []
     }
     return entries
@@ -71,7 +71,7 @@ private struct IdentitySourceReader {
 
   mutating func backend(after others: [Settings.Identity.Backing]) -> Settings.Identity.Backing? {
     let name = entry.fields["name"]?.text.trimmed ?? ""
-    if name.isEmpty { reject("name", "what its tokens have as iss is expected") }
+    if name.isEmpty { reject("name", "the iss of its tokens is expected") }
     let (secrets, files) = (list("secrets"), list("keys").map { Files.absolute($0) })
     if secrets.contains(where: { $0.utf8.count < IdentityLimits.secretBytesMin }) {
       reject("secrets", "a secret has at least \(IdentityLimits.secretBytesMin) bytes")
@@ -81,7 +81,7 @@ private struct IdentitySourceReader {
       reject("secrets", "\(name) needs secrets, keys or jwks")
     }
     if secrets.count + files.count > IdentityLimits.backendKeysMax {
-      reject("secrets", "at most \(IdentityLimits.backendKeysMax) secrets and keys are taken")
+      reject("secrets", "at most \(IdentityLimits.backendKeysMax) secrets and keys can be set")
     }
     let backend = Backend(
       name: name, domain: domain(), secrets: secrets.map { Array($0.utf8) }, keySet: keySet,
@@ -109,12 +109,12 @@ private struct IdentitySourceReader {
     func text(_ field: String) -> String { entry.fields[field]?.text.trimmed ?? "" }
     for (field, what) in [
       ("client_id", "the app's id at the provider is expected"),
-      ("client_secret", "the app's secret there is expected"), ("token_url", "where codes are redeemed is expected"),
-      ("user_url", "where it says whose a token is is expected"),
+      ("client_secret", "the app's secret there is expected"), ("token_url", "the URL that redeems codes is expected"),
+      ("user_url", "the URL that returns the user of a token is expected"),
     ] where text(field).isEmpty { reject(field, what) }
     let (tokenURL, userURL) = (url("token_url") ?? "", url("user_url") ?? "")
     let redirects = list("redirects")
-    if redirects.isEmpty { reject("redirects", "where the provider sends codes of the app is expected") }
+    if redirects.isEmpty { reject("redirects", "the URIs to which the provider sends codes for the app are expected") }
     func path(_ field: String, _ standard: [String]) -> [String] {
       text(field).isEmpty ? standard : text(field).split(separator: ".").map(String.init)
     }
@@ -134,11 +134,11 @@ private struct IdentitySourceReader {
   mutating func provider(after others: [Provider]) -> Provider? {
     let name = providerName()
     let (issuers, audiences) = (list("issuers"), list("audiences"))
-    if audiences.isEmpty { reject("audiences", "the app's ids at the provider (aud in its tokens) are expected") }
-    if issuers.isEmpty { reject("issuers", "what its tokens have as iss is expected") }
+    if audiences.isEmpty { reject("audiences", "the app's ids at the provider (aud of its tokens) are expected") }
+    if issuers.isEmpty { reject("issuers", "the iss of its tokens is expected") }
     let keySet = url("jwks")
     if keySet == nil, let first = issuers.first, !Self.isSafe(first) {
-      reject("issuers", "without jwks the first is asked for its keys: an https URL is expected")
+      reject("issuers", "without jwks the keys are requested from the first issuer, which must be an https URL")
     }
     let provider = Provider(
       name: name, domain: domain(), issuers: issuers, audiences: audiences, keySet: keySet,

@@ -20,7 +20,7 @@ extension SettingsReader {
   mutating func networks(_ key: Key<[String]>) -> [Network] {
     read(key).compactMap { written -> Network? in
       let network = Network(written)
-      if network == nil { reject(key, "\(Line.safe(written)) is no network such as 10.0.0.0/8") }
+      if network == nil { reject(key, "\(Line.safe(written)) is not a network such as 10.0.0.0/8") }
       return network
     }
   }

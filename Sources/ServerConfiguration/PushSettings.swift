@@ -53,19 +53,19 @@ extension SettingsReader {
         (keys.pushAPNsKeyID, !keyID.isEmpty), (keys.pushAPNsTeamID, !teamID.isEmpty),
         (keys.pushAPNsTopics, !topics.isEmpty),
       ]
-      for (key, isSet) in others where isSet { reject(key, "push.apns.key is missing beside it") }
+      for (key, isSet) in others where isSet { reject(key, "push.apns.key must be set as well") }
       return nil
     }
     for (key, text) in [(keys.pushAPNsKeyID, keyID), (keys.pushAPNsTeamID, teamID)]
     where text.utf8.count != 10 || !text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) {
       reject(key, "ten letters and digits are expected, as Apple's developer account shows them")
     }
-    if topics.isEmpty { reject(keys.pushAPNsTopics, "at least one app is to be named, by its bundle id") }
+    if topics.isEmpty { reject(keys.pushAPNsTopics, "at least one bundle id of an app is expected") }
     for topic in topics
     where topic.utf8.count > Limits.deviceFieldBytesMax
       || !topic.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") })
     {
-      reject(keys.pushAPNsTopics, "\(Line.safe(topic)) is no bundle id such as org.example.chat")
+      reject(keys.pushAPNsTopics, "\(Line.safe(topic)) is not a bundle id such as org.example.chat")
     }
     return Settings.Pushes.Apple(
       path: path, keyID: keyID, teamID: teamID, topics: topics, url: urls.0, sandboxURL: urls.1)
@@ -95,7 +95,7 @@ extension SettingsReader {
     let url = read(keys.pushWebhookURL)
     let secret = read(keys.pushWebhookSecret)
     if url.isEmpty {
-      if !secret.isEmpty { reject(keys.pushWebhookSecret, "push.webhook.url is missing beside it") }
+      if !secret.isEmpty { reject(keys.pushWebhookSecret, "push.webhook.url must be set as well") }
       return nil
     }
     guard let signer = WebhookSigner(secret: secret) else {

@@ -37,7 +37,7 @@ struct RawSettings {
       errors.append(
         ConfigurationError(
           key: name, origin: origin,
-          "a secret is not taken from a command line, which every user of the machine can read (ps): "
+          "a secret must not be on a command line, which every user of the machine can read (ps): "
             + "put it into the configuration file or into \(key.environmentName)"))
       return
     }

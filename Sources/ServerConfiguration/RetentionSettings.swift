@@ -25,7 +25,7 @@ extension SettingsReader {
         reject(entry, "name", "it is not served here")
         continue
       }
-      if policy.byDomain[name] != nil { reject(entry, "name", "it is there twice") }
+      if policy.byDomain[name] != nil { reject(entry, "name", "the list has it twice") }
       let standard = policy.bounds
       policy.byDomain[name] = RetentionPolicy.Bounds(
         privately: number(entry, "private_days", in: 0...36_500, "days").map(Self.age) ?? standard.privately,

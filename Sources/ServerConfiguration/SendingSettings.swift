@@ -14,7 +14,8 @@ extension SettingsReader {
         if network.hasWholeNetworks {
           policy.unlimited.networks.append(network)
         } else {
-          reject(keys.sendingUnlimited, "\(Line.safe(written)) is a part of a network: one of IPv6 has at most 64 bits")
+          reject(
+            keys.sendingUnlimited, "\(Line.safe(written)) is only part of a network: in IPv6 one has at most 64 bits")
         }
       } else if let domain = Host.domain(written) {
         policy.unlimited.domains.insert(domain)
@@ -23,7 +24,7 @@ extension SettingsReader {
       } else {
         reject(
           keys.sendingUnlimited,
-          "\(Line.safe(written)) is no user of this server, no domain, and no network such as 10.0.0.0/8")
+          "\(Line.safe(written)) is neither a user of this server, nor a domain, nor a network such as 10.0.0.0/8")
       }
     }
     return policy

@@ -370,7 +370,7 @@ struct SettingsReader {
   private mutating func checkLoopback(_ host: String) {
     if Host.isLoopback(host) { return }
     reject(
-      keys.xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1 with it")
+      keys.xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1")
   }
 
   // MARK: Single values
@@ -403,8 +403,8 @@ struct SettingsReader {
   mutating func rejectSecret(_ key: any AnyKey, of url: any AnyKey) {
     reject(
       key,
-      "\(url.name) is set, and requests to it are signed with this secret: whsec_ and 24 to 64 random bytes in base64 are "
-        + "expected; make one: echo whsec_$(openssl rand -base64 32)")
+      "\(url.name) is set, and requests to it are signed with this secret: whsec_ and 24 to 64 random bytes in base64 "
+        + "are expected; to make one: echo whsec_$(openssl rand -base64 32)")
   }
 
   /// Returns users of served domains.
@@ -412,7 +412,7 @@ struct SettingsReader {
     var addresses: Set<BareJID> = []
     for written in read(keys.admins) {
       guard let address = BareJID(parsing: written), address.local != nil else {
-        reject(keys.admins, "'\(Line.safe(written))' is no address of a user, such as alice@example.org")
+        reject(keys.admins, "'\(Line.safe(written))' is not a user's address such as alice@example.org")
         continue
       }
       guard domains.contains(where: { $0.name == address.domain }) else {
@@ -473,10 +473,10 @@ struct SettingsReader {
     case (false, false):
       return Settings.CertificateFiles(chain: chain, key: key)
     case (false, true):
-      reject(keys.tlsCertificate, "tls.key is missing beside it")
+      reject(keys.tlsCertificate, "tls.key must be set as well")
       return nil
     case (true, false):
-      reject(keys.tlsKey, "tls.certificate is missing beside it")
+      reject(keys.tlsKey, "tls.certificate must be set as well")
       return nil
     }
   }
@@ -502,7 +502,7 @@ struct SettingsReader {
   private mutating func addresses() -> [String] {
     let names = read(keys.httpAddresses).split(separator: ",").map(\.trimmed)
     for name in names where (try? SocketAddress(ipAddress: name, port: 0)) == nil {
-      reject(keys.httpAddresses, "\(name) is no IP address")
+      reject(keys.httpAddresses, "\(name) is not an IP address")
     }
     return names
   }
@@ -511,7 +511,9 @@ struct SettingsReader {
     let written = read(keys.httpOrigins)
     if written == ["*"] { return nil }
     for origin in written where !Self.isOrigin(origin) {
-      reject(keys.httpOrigins, "\(Line.safe(origin)) is no origin such as https://chat.example.org, and * stands alone")
+      reject(
+        keys.httpOrigins,
+        "\(Line.safe(origin)) is not an origin such as https://chat.example.org; * must be the only entry")
     }
     return Set(written)
   }
@@ -532,7 +534,7 @@ struct SettingsReader {
       }
     }
     if !endpoints.contains(where: { $0.endpoint.isOn && $0.key.name != keys.metricsPort.name }) {
-      reject(keys.xmppPort, "every port is turned off: there is nothing to serve")
+      reject(keys.xmppPort, "every port is turned off: the server could not be reached")
     }
   }
 
@@ -558,7 +560,7 @@ struct SettingsReader {
       errors.append(
         ConfigurationError(
           key: keys.domains.name, value: "\(entries.count) domains", origin: entries[0].origin,
-          "at most \(ConfigurationLimits.domainsMax) are served"))
+          "at most \(ConfigurationLimits.domainsMax) can be set"))
       return []
     }
     note(
@@ -600,14 +602,14 @@ struct SettingsReader {
         ConfigurationError(
           key: keys.pubsubDomain.name, value: pubsub,
           origin: entry.fields["pubsub"]?.origin ?? raw.values[keys.pubsubDomain.name]?.origin ?? .standard,
-          "the domain is already in use here"))
+          "this server already uses the domain"))
     }
     if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
       errors.append(
         ConfigurationError(
           key: keys.uploadsDomain.name, value: domain.uploads,
           origin: entry.fields["uploads"]?.origin ?? raw.values[keys.uploadsDomain.name]?.origin ?? .standard,
-          "the domain is already in use here"))
+          "this server already uses the domain"))
     }
     if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
       let isName = taken.contains(name)
@@ -617,7 +619,7 @@ struct SettingsReader {
           origin: isName
             ? written.origin
             : entry.fields["rooms"]?.origin ?? raw.values[keys.roomsDomain.name]?.origin ?? .standard,
-          "the domain is already in use here"))
+          "this server already uses the domain"))
     }
   }
 
@@ -646,7 +648,7 @@ struct SettingsReader {
       errors.append(
         ConfigurationError(
           key: "domains." + (entry.fields["certificate"] == nil ? "key" : "certificate"), value: one.text,
-          origin: one.origin, "certificate and key are needed together"))
+          origin: one.origin, "set both certificate and key, or neither"))
       return nil
     }
   }

@@ -99,7 +99,7 @@ enum SettingsFile {
 
   /// Returns the error of a key that an earlier line has, too, in a group or with a dot.
   private static func repeated(_ name: String, _ origin: Origin, after line: Int) -> ConfigurationError {
-    ConfigurationError(key: name, origin: origin, "it is written in line \(line) already")
+    ConfigurationError(key: name, origin: origin, "line \(line) sets it already")
   }
 
   private static func walk(
@@ -216,7 +216,7 @@ enum SettingsFile {
       text = "not valid YAML: \(problem)" + (isTab ? " (use spaces, not tabs)" : "")
     case .duplicatedKeysInMapping(let duplicates, let context):
       place = context.mark.line
-      text = "written twice: \(duplicates.sorted().joined(separator: ", "))"
+      text = "set twice: \(duplicates.sorted().joined(separator: ", "))"
     case .no, .memory, .reader, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
       place = nil
       text = "not valid YAML: \(error)"

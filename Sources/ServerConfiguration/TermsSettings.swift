@@ -17,7 +17,7 @@ extension SettingsReader {
     if url.isEmpty {
       // Users would be asked to agree to a text that nobody shows them.
       if raw.values[keys.termsVersion.name]?.text.isEmpty == false {
-        reject(keys.termsVersion, "terms.url is missing beside it")
+        reject(keys.termsVersion, "terms.url must be set as well")
       }
       return nil
     }

@@ -12,8 +12,8 @@ extension SettingsReader {
     let scan = scan()
     let bucket = bucket()
     if bytes == 0 { return nil }
-    if userBytes < bytes { reject(keys.uploadsUserBytes, "one file of uploads.bytes is larger") }
-    if dayBytes < bytes { reject(keys.uploadsUserDayBytes, "one file of uploads.bytes is larger") }
+    if userBytes < bytes { reject(keys.uploadsUserBytes, "it must be at least uploads.bytes, the bytes of one file") }
+    if dayBytes < bytes { reject(keys.uploadsUserDayBytes, "it must be at least uploads.bytes, the bytes of one file") }
     if bucket != nil, bytes > ConfigurationLimits.bucketObjectBytesMax {
       reject(keys.uploadsBytes, "one object of a bucket has at most \(ConfigurationLimits.bucketObjectBytesMax) bytes")
     }
@@ -31,12 +31,12 @@ extension SettingsReader {
     switch (clamd.isEmpty, command.isEmpty) {
     case (true, true): return nil
     case (false, false):
-      reject(keys.uploadsScanCommand, "uploads.scan.clamd is set beside it; one of them scans")
+      reject(keys.uploadsScanCommand, "uploads.scan.clamd is set, too; only one of them can scan")
       return nil
     case (true, false):
       guard command[0].hasPrefix("/") else {
         reject(
-          keys.uploadsScanCommand, "a program with its whole path is expected, then its arguments, with spaces between")
+          keys.uploadsScanCommand, "the absolute path of a program and its arguments are expected, separated by spaces")
         return nil
       }
       return ScanOptions(scanner: .command(command), time: time, isNeeded: isNeeded)

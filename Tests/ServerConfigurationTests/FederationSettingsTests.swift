@@ -71,9 +71,10 @@ import Testing
 
   @Test(arguments: [
     ("federation.port", "5222", "same port"),
-    ("federation.deny", "juliet@example.org", "juliet@example.org is no domain"),
-    ("federation.allow", "*.", "*. is no domain"), ("federation.dns", "dns.example.org:53", "no address of a resolver"),
-    ("federation.dns", "127.0.0.1:0", "no address of a resolver"),
+    ("federation.deny", "juliet@example.org", "juliet@example.org is not a domain"),
+    ("federation.allow", "*.", "*. is not a domain"),
+    ("federation.dns", "dns.example.org:53", "not the address of a resolver"),
+    ("federation.dns", "127.0.0.1:0", "not the address of a resolver"),
     ("federation.routes", "partner.example", "needs the name"),
     ("federation.routes", "localhost=10.0.0.7", "localhost is served here"),
     ("federation.verify", "maybe", "certificate, dialback"),

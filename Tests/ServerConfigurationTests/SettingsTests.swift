@@ -230,8 +230,8 @@ import Testing
     let expected = [
       "secrets (FILE:4): a secret has at least 32 bytes", "b needs secrets, keys or jwks", "an https URL is expected",
       "it is not served here", "true or false is expected", "1 to 32 small letters", "an https URL is expected",
-      "the app's ids at the provider", "what its tokens have as iss is expected", "did you mean name?",
-      "codes of the app is expected",
+      "the app's ids at the provider", "the iss of its tokens is expected", "did you mean name?",
+      "codes for the app are expected",
     ]
     for text in expected { #expect(lines.contains { $0.contains(text) }, "\(text) in \(lines)") }
     #expect(lines.contains { $0.contains("token_url") && $0.contains("an https URL is expected") })
@@ -292,7 +292,7 @@ import Testing
     for key in secrets {
       #expect(
         try errors(options: [(key.name, "irc.example.org=prospero", "--set")]) == [
-          "\(key.name) (--set): a secret is not taken from a command line, which every user of the machine can read "
+          "\(key.name) (--set): a secret must not be on a command line, which every user of the machine can read "
             + "(ps): put it into the configuration file or into \(key.environmentName)"
         ])
     }
@@ -332,39 +332,39 @@ import Testing
     ("log:\n  level: [a]", "log.level (FILE:2): one value is expected here, not a list"),
     ("log:\n  level: {a: b}", "log.level (FILE:2): one value is expected here, not a map"),
     ("- a", "FILE:1: keys and values are expected here"),
-    ("domain: localhost\ndomain: localhost", "domain (FILE:2): it is written in line 1 already"),
+    ("domain: localhost\ndomain: localhost", "domain (FILE:2): line 1 sets it already"),
     ("domains:\n  - name: a.example\n    room: b", "domains.room (FILE:3): there is no such key; did you mean rooms?"),
     ("domains:\n  - rooms: b.example", "domains.name (FILE:2): a domain name is expected"),
     (
       "domains: [localhost, a.example, a.example]",
-      "domains.name = a.example (FILE:1): the domain is already in use here"
+      "domains.name = a.example (FILE:1): this server already uses the domain"
     ),
-    ("tls.key: k.pem", "tls.key = k.pem (FILE:1): tls.certificate is missing beside it"),
-    ("tls.certificate: c.pem", "tls.certificate = c.pem (FILE:1): tls.key is missing beside it"),
-    ("pubsub.domain: localhost", "pubsub.domain = localhost (FILE:1): the domain is already in use here"),
+    ("tls.key: k.pem", "tls.key = k.pem (FILE:1): tls.certificate must be set as well"),
+    ("tls.certificate: c.pem", "tls.certificate = c.pem (FILE:1): tls.key must be set as well"),
+    ("pubsub.domain: localhost", "pubsub.domain = localhost (FILE:1): this server already uses the domain"),
     (
       "pubsub.domain: conference.{domain}",
-      "pubsub.domain = conference.localhost (FILE:1): the domain is already in use here"
+      "pubsub.domain = conference.localhost (FILE:1): this server already uses the domain"
     ),
-    ("rooms.domain: localhost", "rooms.domain = localhost (FILE:1): the domain is already in use here"),
+    ("rooms.domain: localhost", "rooms.domain = localhost (FILE:1): this server already uses the domain"),
     (
       "http.url: chat.example.org",
       "http.url = chat.example.org (FILE:1): a URL such as https://chat.example.org is expected"
     ),
     (
       "http.origins: [chat.example.org]",
-      "http.origins = chat.example.org (FILE:1): chat.example.org is no origin such as https://chat.example.org, and * stands alone"
+      "http.origins = chat.example.org (FILE:1): chat.example.org is not an origin such as https://chat.example.org; * must be the only entry"
     ),
     (
       "http.trusted_proxies: proxy.example",
-      "http.trusted_proxies = proxy.example (FILE:1): proxy.example is no network such as 10.0.0.0/8"
+      "http.trusted_proxies = proxy.example (FILE:1): proxy.example is not a network such as 10.0.0.0/8"
     ),
     (
       "terms.url: www.example.org",
       "terms.url = www.example.org (FILE:1): a URL such as https://www.example.org/terms is expected"
     ),
     ("http.port: 5222\nhttp.host: 0.0.0.0", "http.port = 5222 (FILE:1): xmpp.port has the same port"),
-    ("admins: alice", "admins = alice (FILE:1): 'alice' is no address of a user, such as alice@example.org"),
+    ("admins: alice", "admins = alice (FILE:1): 'alice' is not a user's address such as alice@example.org"),
     ("admins: [alice@a.example]", "admins = alice@a.example (FILE:1): a.example is not served here"),
     ("threads: 0", "threads = 0 (FILE:1): threads: a whole number from 1 to 1024 is expected"),
   ])
@@ -384,14 +384,14 @@ import Testing
     #expect(
       try errors(yaml) == [
         "xmpp.tls_prot (FILE:2): there is no such key; did you mean xmpp.tls_port?",
-        "xmpp.port (FILE:2): it is written in line 2 already",
-        "domain (FILE:5): it is written in line 1 already",
-        "tls (FILE:6): it is written in line 3 already",
-        "tls.key (FILE:7): it is written in line 4 already",
-        "tls.key (FILE:8): it is written in line 7 already",
-        "log.level (FILE:12): it is written in line 10 already",
-        "domains.rooms (FILE:14): it is written in line 14 already",
-        "domain (FILE:15): it is written in line 5 already",
+        "xmpp.port (FILE:2): line 2 sets it already",
+        "domain (FILE:5): line 1 sets it already",
+        "tls (FILE:6): line 3 sets it already",
+        "tls.key (FILE:7): line 4 sets it already",
+        "tls.key (FILE:8): line 7 sets it already",
+        "log.level (FILE:12): line 10 sets it already",
+        "domains.rooms (FILE:14): line 14 sets it already",
+        "domain (FILE:15): line 5 sets it already",
         "log.level = loud (FILE:12): one of trace, debug, info, notice, warning, error, critical is expected",
       ])
   }
@@ -424,13 +424,13 @@ import Testing
   func anInvalidServerForCallsIsAnError(_ uri: String) throws {
     let lines = try errors(environment: ["PARLEY_TURN_SERVERS": uri, "PARLEY_TURN_SECRET": "s"])
     #expect(lines.count == 1)
-    #expect(lines[0].contains("\(uri) is none of stun:HOST"))
+    #expect(lines[0].contains("\(uri) is neither stun:HOST"))
   }
 
   @Test func aRelayWithoutSecretIsAMistake() throws {
     let lines = try errors(environment: ["PARLEY_TURN_SERVERS": "turn:relay.example.org"])
     #expect(lines.count == 1)
-    #expect(lines[0].contains("turn.secret is missing"))
+    #expect(lines[0].contains("turn.secret must be set"))
   }
 
   @Test(arguments: ["abuse@example.org", "mailto:", ":x", "x y:z", "1a:b", "mailto:<a>"])
@@ -466,7 +466,7 @@ import Testing
   func whoIsUnknownIsNotUnlimited(_ written: String) throws {
     let lines = try errors(environment: ["PARLEY_SENDING_UNLIMITED": written])
     #expect(lines.count == 1)
-    #expect(lines[0].contains("\(written) is no user of this server"))
+    #expect(lines[0].contains("\(written) is neither a user of this server"))
   }
 
   /// Clients have the address of their /64 alone, so a part of one would match none.
@@ -474,7 +474,7 @@ import Testing
   func aPartOfANetworkIsNotUnlimited(_ written: String) throws {
     let lines = try errors(environment: ["PARLEY_SENDING_UNLIMITED": written])
     #expect(lines.count == 1)
-    #expect(lines[0].contains("\(written) is a part of a network"))
+    #expect(lines[0].contains("\(written) is only part of a network"))
     let settings = try load("sending: {unlimited: [\"2001:db8::/64\"]}\n")
     #expect(settings.sending.unlimited.networks == [try #require(Network("2001:db8::/64"))])
   }
@@ -555,7 +555,7 @@ import Testing
     #expect(
       lines == [
         "components.name = two words (FILE:2): a domain name is expected",
-        "components.name = localhost (FILE:3): the domain is already in use here",
+        "components.name = localhost (FILE:3): this server already uses the domain",
         "components.secret (FILE:4): irc.localhost needs a secret",
       ])
   }
@@ -620,7 +620,7 @@ import Testing
     #expect(
       try errors(environment: ["PARLEY_XMPP_PLAINTEXT": "true"]) == [
         "xmpp.plaintext = true (PARLEY_XMPP_PLAINTEXT): passwords would cross the network unencrypted; "
-          + "set xmpp.host to 127.0.0.1 or ::1 with it"
+          + "set xmpp.host to 127.0.0.1 or ::1"
       ])
     for host in ["127.0.0.1", "127.8.8.8", "::1", "localhost"] {
       #expect(try load("xmpp: {host: '\(host)', plaintext: yes}").allowsPlaintext)
@@ -692,7 +692,7 @@ import Testing
     #expect(try load().termsURL == nil)
     let settings = try load("terms: {version: 2, url: https://www.example.org/terms}")
     #expect(settings.terms == "2" && settings.termsURL == "https://www.example.org/terms")
-    #expect(try errors("terms.version: 2") == ["terms.version = 2 (FILE:1): terms.url is missing beside it"])
+    #expect(try errors("terms.version: 2") == ["terms.version = 2 (FILE:1): terms.url must be set as well"])
     #expect(try load("terms.url: https://www.example.org/terms").terms == nil)
   }
 
@@ -752,7 +752,7 @@ import Testing
   @Test func everyPortOffIsNothingToServe() throws {
     let ports = ["PARLEY_XMPP_PORT", "PARLEY_XMPP_TLS_PORT", "PARLEY_HTTP_PORT", "PARLEY_HTTPS_PORT"]
     let lines = try errors(environment: Dictionary(uniqueKeysWithValues: ports.map { ($0, "0") }))
-    #expect(lines == ["xmpp.port = 0 (PARLEY_XMPP_PORT): every port is turned off: there is nothing to serve"])
+    #expect(lines == ["xmpp.port = 0 (PARLEY_XMPP_PORT): every port is turned off: the server could not be reached"])
   }
 
   @Test(arguments: [
