@@ -37,12 +37,12 @@ extension AdminContext {
     isOperator ? reason : "The reason is in the server's log, in the line \"\(line)\"."
   }
 
-  /// Refuses an operation that needs a scope which the caller lacks, or that nobody performs from elsewhere.
+  /// Refuses an operation whose scope the caller lacks, or that is available only on the server's own machine.
   func require(_ scope: AppKey.Scope?, for operation: String) throws(Problem) {
     guard let scopes, let realm else { return }
     guard let scope else {
       throw Problem(
-        .forbidden, "operation-local", "\(operation) is performed on the server's own machine only, without a key.")
+        .forbidden, "operation-local", "\(operation) is available only on the server's own machine, without a key.")
     }
     guard scopes.contains(scope) else {
       throw Problem(.forbidden, "scope-missing", "\(callerName) lacks the scope \(scope.rawValue).", field: "scope")
@@ -50,13 +50,13 @@ extension AdminContext {
     if scope.isOfServer, let first = parley.realms.first, realm.id != first.id {
       throw Problem(
         .forbidden, "key-of-another-domain",
-        "The scope \(scope.rawValue) is about the whole server: use a key of \(first.domain).", field: "scope")
+        "The scope \(scope.rawValue) covers the whole server: use a key of \(first.domain).", field: "scope")
     }
   }
 
   /// Returns the caller whom an app key or an access token stands for.
   ///
-  /// - Throws: `.unauthenticated` for a secret that is none (any more); `.forbidden` for a user who is no administrator.
+  /// - Throws: `.unauthenticated` for an unknown or revoked secret; `.forbidden` for a user who is not an administrator.
   func caller(_ secret: String, from address: String) async throws(Problem) -> AdminCaller {
     if secret.hasPrefix(Accounts.appKeyPrefix) {
       let key = try await accounts.appKey(secret: secret)
@@ -73,7 +73,7 @@ extension AdminContext {
     else {
       throw Problem(
         .forbidden, "administrator-required",
-        "\(user.address) is no administrator. An operator makes one of a user: parley user role \(user.address) admin")
+        "\(user.address) is not an administrator. An operator can change that: parley user role \(user.address) admin")
     }
     return AdminCaller(
       counted: .administrator(user.id), actor: AuditActor(administrator: user, from: address), realm: realm,
@@ -85,9 +85,9 @@ extension AdminContext {
     AppKey.Scope.ofAdministrators(isFirst: realm.id == parley.realms.first?.id)
   }
 
-  /// Refuses a caller who would get more scopes than they have, by signing in as an administrator or by making one.
+  /// Refuses a caller who would gain scopes by signing in as an administrator or by creating one.
   ///
-  /// - Parameter party: the user to be changed, or the one to be; nothing is checked if they are no administrator.
+  /// - Parameter party: the user to be changed or created; nothing is checked if they are not an administrator.
   func requireReach(over party: Party) throws(Problem) {
     guard let scopes, let realm, parley.registries.administrators.contains(party) else { return }
     try requireReach(in: realm, scopes)
@@ -102,7 +102,7 @@ extension AdminContext {
     guard let lacking = administratorScopes(in: realm).subtracting(scopes).map(\.rawValue).min() else { return }
     throw Problem(
       .forbidden, "administrator-protected",
-      "An administrator has the scope \(lacking), which this key lacks: it cannot decide how one signs in, or who is one.",
+      "Administrators have the scope \(lacking), which this key lacks: it cannot change their logins or their role.",
       field: "scope")
   }
 }

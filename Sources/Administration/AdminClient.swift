@@ -35,7 +35,7 @@ package struct AdminClient: Sendable {
       throw problem.problem
     }
     guard let output = try? json.map({ try InputDecoder.decode(Operation.Output.self, from: $0) }) else {
-      throw Failure.broken("an answer that cannot be read; are server and command of one version?")
+      throw Failure.broken("an answer that cannot be read; do server and command have the same version?")
     }
     return output
   }

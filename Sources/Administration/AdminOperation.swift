@@ -194,7 +194,7 @@ enum AdminOperations {
       input = try InputDecoder.decode(Operation.Input.self, from: JSONValue(parsing: body))
     } catch {
       // The error's own text would quote the input, which may contain a password.
-      return answer(Problem(.malformed, "request-malformed", "The request is not what \(Operation.name) expects."))
+      return answer(Problem(.malformed, "request-malformed", "The request is not an input of \(Operation.name)."))
     }
     do {
       return (200, try AdminJSON.encode(await context.perform(operation, input)))

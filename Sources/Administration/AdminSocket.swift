@@ -127,8 +127,8 @@ package enum Listening {
     case EADDRNOTAVAIL: return "this machine has no such address"
     case EACCES:
       return
-        "permission denied; ports below 1024 need CAP_NET_BIND_SERVICE: set one from 1024 on, or sudo systemctl edit parley "
-        + "and add AmbientCapabilities=CAP_NET_BIND_SERVICE under [Service]"
+        "permission denied; ports below 1024 need CAP_NET_BIND_SERVICE: set one from 1024 on, or sudo systemctl edit "
+        + "parley and add AmbientCapabilities=CAP_NET_BIND_SERVICE under [Service]"
     case EAFNOSUPPORT: return "this machine has no IPv6; name an address of IPv4, such as 0.0.0.0"
     default: return Files.reason(error.errnoCode)
     }

@@ -1,12 +1,12 @@
 import Accounts
 import Dialogs
 
-/// Generates passwords, and judges those of operators.
+/// Generates passwords, and checks those that operators choose.
 package enum Passwords {
   /// Characters that are easy to distinguish and type: no 0, o, 1, l, i.
   private static let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
 
-  /// Returns why a password is refused that somebody chooses, at a command as in an app; nil for any other.
+  /// Returns why a chosen password is refused, by commands as by apps; nil if it is accepted.
   package static func flaw(of password: String) -> String? {
     do throws(Problem) {
       try Accounts.checkNew(password)
@@ -16,13 +16,13 @@ package enum Passwords {
     }
   }
 
-  /// Returns what an import reports about passwords with a flaw, which it takes; nil if there are none.
+  /// Returns the report of an import about short passwords, which it accepts; nil if there are none.
   package static func reported(short count: Int) -> String? {
     if count == 0 { return nil }
     let (verb, effect) =
       count == 1
-      ? ("is", "It is taken, because its user may have it elsewhere.")
-      : ("are", "They are taken, because their users may have them elsewhere.")
+      ? ("is", "It is accepted, because its user may use it in other clients.")
+      : ("are", "They are accepted, because their users may use them in other clients.")
     return "\(ProgressBar.grouped(count)) of the imported passwords \(verb) shorter than apps and parley user add "
       + "allow. \(effect)"
   }

@@ -55,7 +55,7 @@ package final class RemoteClient: Sendable {
     guard !file.hasPrefix(Accounts.appKeyPrefix) else {
       // Not told again: it would be in the terminal's history a second time.
       throw StartupError(
-        "--key-file wants the name of a file, not a key: every user of this machine sees a command's arguments. "
+        "--key-file requires the name of a file, not a key: every user of this machine can see a command's arguments. "
           + "Revoke this key", .usage)
     }
     let bytes: [UInt8]
@@ -79,8 +79,8 @@ package final class RemoteClient: Sendable {
     }
     guard isToken, !line.isEmpty else {
       throw StartupError(
-        "--key-file \(file): the first line is no app key, which begins with \(Accounts.appKeyPrefix). parley key add prints "
-          + "the key in its first line, and with --json as the value of secret: put the key alone into the file", .usage
+        "--key-file \(file): the first line is not an app key, which begins with \(Accounts.appKeyPrefix). parley key "
+          + "add prints it in the first line, with --json as value of secret: put the key alone into the file", .usage
       )
     }
     return line
@@ -108,7 +108,7 @@ package final class RemoteClient: Sendable {
     guard answer.isSuccess else { throw refusal(Operation.name, answer.status, json) }
     guard let output = try? json.map({ try InputDecoder.decode(Operation.Output.self, from: $0) }) else {
       throw StartupError(
-        "\(url) answers \(Operation.name) as another version than this command's, \(Version.number), does")
+        "\(url) is not of this command's version, \(Version.number): its answer to \(Operation.name) is unreadable")
     }
     return output
   }
@@ -120,13 +120,13 @@ package final class RemoteClient: Sendable {
       switch error.kind {
       case .untrusted:
         throw StartupError(
-          "the certificate of \(url) is not trusted: it is of no known authority (--ca FILE names another), has expired, "
-            + "or is for another name")
+          "the certificate of \(url) is not trusted: its authority is unknown (--ca FILE adds one), it has expired, "
+            + "or it is for another name")
       case .tooLarge:
         throw StartupError("\(url) answers with more than \(AdminLimits.answerBytesMax) bytes")
       case .unreachable:
         throw StartupError(
-          "\(url) cannot be reached: \(error.description); does the server run there, is this its port of HTTPS "
+          "\(url) cannot be reached: \(error.description); does the server run there, is this its HTTPS port "
             + "(https.port, 8443 by default) or that of its proxy, and does a firewall let it through?")
       case .malformed, .forbidden, .refused, .overloaded, .cancelled:
         throw StartupError("\(url) cannot be reached: \(error.description)")
@@ -134,7 +134,7 @@ package final class RemoteClient: Sendable {
     }
   }
 
-  /// The members of an answer's problem that are told.
+  /// The members of an answer's problem that are printed.
   private struct Refusal: Codable {
     let code: String
     let detail: String
@@ -144,13 +144,13 @@ package final class RemoteClient: Sendable {
   private func refusal(_ operation: String, _ status: Int, _ json: JSONValue?) -> any Error {
     guard let refusal = json.flatMap({ try? InputDecoder.decode(Refusal.self, from: $0) }) else {
       return StartupError(
-        "\(url) is no Parley server, or its proxy refuses: it answers \(operation) with status \(status)")
+        "\(url) is not a Parley server, or its proxy refuses: the answer to \(operation) has the status \(status)")
     }
     switch refusal.code {
     // What has no prefix of keys is looked up as an access token.
     case "key-invalid", "key-missing", "token-invalid":
       return StartupError(
-        "\(url) does not know the key of \(keySource): it was revoked, or is another server's. On that server's "
+        "\(url) does not know the key of \(keySource): it was revoked, or belongs to another server. On that server's "
           + "machine: parley key list, parley key add")
     case "operation-unknown", "path-unknown":
       return StartupError("\(url) has no operation \(operation): it is older than this command, \(Version.number)")

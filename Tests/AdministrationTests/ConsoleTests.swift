@@ -107,7 +107,7 @@ extension CSVReader {
     ("", "the file is empty; the first line names columns: jid, password and any of name"),
     ("jid,name\n", "the column password is missing; the first line names columns: jid, password and any of name"),
     ("jid,password,mail\n", "there is no column \"mail\"; the first line names columns: jid, password and any of name"),
-    ("jid,password,jid\n", "the column jid is there twice"),
+    ("jid,password,jid\n", "the column jid occurs twice"),
   ])
   func aWrongHeaderIsTold(text: String, reason: String) throws {
     let flaw = try #require(throws: CSVReader.Flaw.self) {

@@ -21,7 +21,7 @@ import Testing
       for text in ["{\n  \"secret\" : \"\(good)\"\n}\n", "\"\(good)\"", " " + good, "", "\n" + good] {
         let refusal = #expect(throws: StartupError.self, "\(text)") { _ = try key(text) }
         #expect(refusal?.status == .usage)
-        #expect(refusal?.lines.first?.contains("the first line is no app key, which begins with parley_.") == true)
+        #expect(refusal?.lines.first?.contains("the first line is not an app key, which begins with parley_.") == true)
         #expect(refusal?.lines.first?.contains(good) == false)
       }
     }

@@ -121,7 +121,7 @@ async def administrator(checks, server, page, escalus, romeo):
         await sign_in(page, "romeo", "wrong")
         await page.wait_for_selector("[role=alert]:not(:empty)")
         await sign_in(page, "romeo@localhost")
-        await page.wait_for_selector("[role=alert]:has-text('is no administrator')")
+        await page.wait_for_selector("[role=alert]:has-text('is not an administrator')")
         devices = [each["client"] for each in romeo.call("GET", "/v1/sessions")[1]["items"] if "client" in each]
         expect("Administration" not in devices, f"{devices}")
     with checks.check("admin page: an administrator signs in with the second factor"):
@@ -276,7 +276,7 @@ async def webhooks(checks, server, page, talk):
         expect(await receiver.next() == (delivery, 500), "another attempt")
         failures = until(lambda: failed(server, number))
         expect([(each["reason"], each["webhookId"]) for each in failures] == [("The answer had status 500.", delivery)], f"{failures}")
-        expect("1 are sent again." in server.command("webhook", "failures", number, "--again", "--failure", str(failures[0]["id"])), "not sent")
+        expect("1 events will be sent again." in server.command("webhook", "failures", number, "--again", "--failure", str(failures[0]["id"])), "not sent")
         expect(await receiver.next() == (delivery, 500), "another delivery")
         until(lambda: not failed(server, number)[0]["due"])
         await section(page, "Users")
@@ -314,7 +314,7 @@ async def demotion(checks, server, page, escalus):
             status, _, problem = exchange_json("GET", users, token=token)
             expect((status, problem["code"]) == (403, "administrator-required"), f"{status} {problem}")
         await page.click("nav a:text-is('Users')")
-        await page.wait_for_selector("[role=alert]:has-text('is no administrator')")
+        await page.wait_for_selector("[role=alert]:has-text('is not an administrator')")
         expect(await page.evaluate("sessionStorage.length") == 0, "something is kept")
         server.command("user", "role", "escalus", "admin")
         server.command("user", "disable", "escalus")

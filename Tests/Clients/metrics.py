@@ -254,7 +254,7 @@ def commands(checks, server):
         done = subprocess.run(
             [str(server.binary), "top", "--config", server.configuration], env=server.environment(), capture_output=True, text=True,
             stdin=subprocess.DEVNULL)
-        expect(done.returncode == 2 and "needs a terminal" in done.stderr, f"{done.returncode} {done.stderr}")
+        expect(done.returncode == 2 and "requires a terminal" in done.stderr, f"{done.returncode} {done.stderr}")
 
 
 class Shell(Terminal):

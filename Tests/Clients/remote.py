@@ -226,21 +226,21 @@ def refusals(checks, server, shell):
         with open(os.open(wrong, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
             file.write("wrong\n")
         shell.fails(1, f"does not know the key of {wrong}: it was revoked", "user", "list", options=[*where, *ca, "--key-file", wrong])
-        shell.fails(2, "wants an app key", "user", "list", options=[*where, *ca])
+        shell.fails(2, "requires an app key", "user", "list", options=[*where, *ca])
         shell.fails(2, "not a key", "user", "list", options=[*where, *ca, "--key-file", "parley_" + "x" * 43])
         shell.fails(2, "https://", "user", "list", options=["--server", "http://localhost", "--key-file", shell.file])
         shell.fails(2, "no such file", "user", "list", options=[*where, "--key-file", "/nowhere"])
         shell.fails(2, "no such file", "user", "list", options=[*where, "--key-file", shell.file, "--ca", "/nowhere"])
-        shell.fails(2, "of this machine", "user", "list", "--data", server.data)
-        shell.fails(2, "are for --server", "user", "list", options=["--key-file", shell.file])
+        shell.fails(2, "cannot be combined with --server", "user", "list", "--data", server.data)
+        shell.fails(2, "require --server", "user", "list", options=["--key-file", shell.file])
         os.chmod(shell.file, 0o644)
         shell.fails(2, "chmod 600", "user", "list")
         os.chmod(shell.file, 0o600)
     with checks.check("health: where no Parley answers, it says what to look at next"):
         for port in (free_port(), server.http, server.xmpp):  # nobody, HTTP without TLS, and XMPP
-            shell.fails(1, "is this its port of HTTPS (https.port, 8443 by default)", "health",
+            shell.fails(1, "is this its HTTPS port (https.port, 8443 by default)", "health",
                         options=["--server", f"https://localhost:{port}", "--key-file", shell.file, "--ca", shell.authority])
-        shell.fails(1, "(--ca FILE names another)", "health", options=["--server", shell.url, "--key-file", shell.file])
+        shell.fails(1, "(--ca FILE adds one)", "health", options=["--server", shell.url, "--key-file", shell.file])
     with checks.check("variables say the same, and options of this machine decide before them"):
         variables = {"PARLEY_SERVER": shell.url, "PARLEY_KEY": shell.key, "PARLEY_CA": shell.authority}
         expect(shell.does("user", "list", options=[], **variables) == shell.does("user", "list"), "another list")
@@ -261,11 +261,11 @@ def no_parley(checks, server, shell):
     try:
         with checks.check("a web page, an older server, another version and a busy server are told apart"):
             web.answers = [(404, "text/html", "<html>")]
-            shell.fails(1, "is no Parley server", "user", "list", options=options)
+            shell.fails(1, "is not a Parley server", "user", "list", options=options)
             web.answers = [(404, problem, '{"code":"path-unknown","detail":"There is nothing at this path."}')]
             shell.fails(1, "has no operation users.list: it is older", "user", "list", options=options)
             web.answers = [(200, "application/json", '{"people":[]}')]
-            shell.fails(1, "as another version", "user", "list", options=options)
+            shell.fails(1, "is not of this command's version", "user", "list", options=options)
             web.answers = [(429, problem, '{"code":"requests-too-fast","detail":"Wait."}', ("Retry-After", "0")),
                            (200, "application/json", '{"items":[]}')]
             expect("no users" in shell.does("user", "list", options=options).lower(), "no list")

@@ -67,7 +67,7 @@ def fill(server):
     path.write_text("<server-data xmlns='urn:xmpp:pie:0'><host jid='localhost'><user name='juliet'><archive xmlns='urn:xmpp:pie:0#mam'>"
                     f"{history}</archive></user></host></server-data>")
     said = server.command("import", "xep0227", str(path))
-    expect(re.search(rf"^{count:,} messages imported, 0 here already, 0 failed$", said, re.M), said)
+    expect(re.search(rf"^{count:,} messages imported, 0 already present, 0 failed$", said, re.M), said)
     return juliet, stars, crowd
 
 

@@ -8,18 +8,18 @@ extension AdHocCommand {
   static func announce(_ context: AdminContext) -> AdHocCommand {
     admin(
       context, "announce", "Announce to online users",
-      "Fill out this form to tell something to everybody who is online.",
+      "Fill out this form to send a message to all users who are online.",
       fields: { _ in [DataForm.Field("announcement", .textMulti, label: "Announcement", isRequired: true)] },
       perform: { (form, party, context) throws(Problem) in
         let told = try await context.perform(
           Announce.self, Announce.Input(domain: party.address.domain, text: form.lines("announcement")))
-        return .done("Told \(told.sessions) sessions.")
+        return .done("Sent to \(told.sessions) sessions.")
       })
   }
 
   static func setMessageOfTheDay(_ context: AdminContext) -> AdHocCommand {
     admin(
-      context, "set-motd", "Set the message of the day", "Everybody is told once: now, or at their next login.",
+      context, "set-motd", "Set the message of the day", "Each user gets it once: now, or at their next login.",
       fields: { _ in [DataForm.Field("motd", .textMulti, label: "Message of the day", isRequired: true)] },
       perform: { (form, party, context) throws(Problem) in
         try await set(form.lines("motd"), again: true, party, context)
@@ -29,7 +29,7 @@ extension AdHocCommand {
   static func editMessageOfTheDay(_ context: AdminContext) -> AdHocCommand {
     admin(
       context, "edit-motd", "Edit the message of the day",
-      "Those who were told the message before are not told the new text.",
+      "Users who have seen the former text do not get the new one.",
       fields: { party in
         let lines = Announcements(context.parley).messageOfTheDay(in: party.realm)?.text.split(
           separator: "\n", omittingEmptySubsequences: false)

@@ -21,26 +21,26 @@ extension AdHocCommand {
       switch self {
       case .show: "Show"
       case .test: "Test"
-      case .allow: "Admit, whatever the configuration says"
-      case .deny: "Refuse, whatever the configuration says"
-      case .forget: "Remove the rule of admitting or refusing"
+      case .allow: "Admit, regardless of the configuration"
+      case .deny: "Refuse, regardless of the configuration"
+      case .forget: "Remove the rule that admits or refuses it"
       case .close: "Close the streams"
       case .retry: "Try to connect at once"
-      case .drop: "Return what waits to its authors"
+      case .drop: "Return waiting messages to their authors"
       }
     }
   }
 
   static func federationDomain(_ context: AdminContext) -> AdHocCommand {
     admin(
-      context, "federation-domain", "Look after another server", "Name a domain elsewhere and what is to be done.",
+      context, "federation-domain", "Manage another server", "Name a remote domain and choose an action.",
       fields: { _ in
         [
           DataForm.Field("domain", .textSingle, label: "Domain", isRequired: true),
           DataForm.Field(
             "action", .listSingle, label: "Action", values: [FederationAction.show.rawValue],
             options: FederationAction.allCases.map { DataForm.Option($0.rawValue, label: $0.label) }),
-          DataForm.Field("note", .textSingle, label: "A remark, if it is admitted or refused"),
+          DataForm.Field("note", .textSingle, label: "A note, if it is admitted or refused"),
         ]
       },
       perform: { (form, _, context) throws(Problem) in
@@ -67,9 +67,10 @@ extension AdHocCommand {
       _ = try await context.perform(RemoveFederationRule.self, input)
       return .done(nil)
     case .close: return .done("Closed \(try await context.perform(CloseFederation.self, input).count) streams.")
-    case .retry: return .done("Tries \(try await context.perform(RetryFederation.self, input).count) links.")
+    case .retry: return .done("Trying \(try await context.perform(RetryFederation.self, input).count) links.")
     case .drop:
-      return .done("\(try await context.perform(DropFederationQueue.self, input).count) are returned to their authors.")
+      return .done(
+        "\(try await context.perform(DropFederationQueue.self, input).count) messages are returned to their authors.")
     }
   }
 

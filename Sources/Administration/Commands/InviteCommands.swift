@@ -23,7 +23,7 @@ extension AdHocCommand {
         { _ in
           DataForm(
             .form, title: "Create account",
-            instructions: ["The username stays free for the guest to choose where it is left empty."],
+            instructions: ["If you leave the username empty, the invited person chooses it."],
             fields: [
               DataForm.Field("username", .textSingle, label: "Username"),
               DataForm.Field("roster-subscription", false, label: "Becomes your contact"),

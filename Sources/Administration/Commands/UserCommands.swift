@@ -50,7 +50,7 @@ extension AdHocCommand {
 
   static func endSessions(_ context: AdminContext) -> AdHocCommand {
     eachAccount(
-      context, "end-user-session", "End sessions", "The addresses whose sessions are to end; with a resource, that one"
+      context, "end-user-session", "End sessions", "The addresses whose sessions to end; with a resource, that one"
     ) { (jid, context) throws(Problem) in
       _ = try await context.perform(EndSessions.self, EndSessions.Input(jid: jid))
     }
@@ -58,7 +58,7 @@ extension AdHocCommand {
 
   static func changePassword(_ context: AdminContext) -> AdHocCommand {
     admin(
-      context, "change-user-password", "Change a password", "Fill out this form to give a user another password.",
+      context, "change-user-password", "Change a password", "Fill out this form to change a user's password.",
       fields: { _ in
         [
           .account("The address of this account"),
@@ -102,8 +102,8 @@ extension AdHocCommand {
 
   static func lastLogin(_ context: AdminContext) -> AdHocCommand {
     admin(
-      context, "get-user-lastlogin", "Show when a user was here last",
-      "Fill out this form to learn when users were here last.",
+      context, "get-user-lastlogin", "Show when a user was last online",
+      "Fill out this form to see when users were last online.",
       fields: { _ in [.accounts("The addresses of the accounts")] },
       perform: { (form, _, context) throws(Problem) in
         let jids = try form.accounts()
@@ -122,7 +122,7 @@ extension AdHocCommand {
 
   static func userStatistics(_ context: AdminContext) -> AdHocCommand {
     admin(
-      context, "user-stats", "Show a user", "Fill out this form to see what the server knows of a user.",
+      context, "user-stats", "Show a user", "Fill out this form to see the server's data about a user.",
       fields: { _ in [.account("The address of the account")] },
       perform: { (form, _, context) throws(Problem) in
         let found = try await context.perform(ShowUser.self, ShowUser.Input(jid: form.required("accountjid")))

@@ -152,7 +152,7 @@ package struct CSVTable {
           line: header.line, text: "there is no column \"\(Line.safe(written))\"; \(expected)")
       }
       guard places.updateValue(index, forKey: name) == nil else {
-        throw CSVReader.Flaw(line: header.line, text: "the column \(name) is there twice")
+        throw CSVReader.Flaw(line: header.line, text: "the column \(name) occurs twice")
       }
     }
     if let missing = required.first(where: { places[$0] == nil }) {

@@ -75,15 +75,15 @@ package struct RecordsImport {
 
     package var text: String {
       func line(_ count: Count, _ noun: String) -> String {
-        "\(ProgressBar.counted(count.imported, noun)) imported, \(ProgressBar.grouped(count.present)) here already, "
-          + "\(ProgressBar.grouped(count.failed)) failed"
+        "\(ProgressBar.counted(count.imported, noun)) imported, \(ProgressBar.grouped(count.present)) already present"
+          + ", \(ProgressBar.grouped(count.failed)) failed"
       }
       var left: [String] = []
       if expiredFiles > 0 {
-        left.append("older than files get here (uploads.days): \(ProgressBar.counted(expiredFiles, "files"))")
+        left.append("not imported, as older than uploads.days: \(ProgressBar.counted(expiredFiles, "files"))")
       }
-      if kept > 0 { left.append("changed or removed here, and left so: \(ProgressBar.counted(kept, "records"))") }
-      if links > 0 { left.append("with a link to a file that has not come: \(ProgressBar.counted(links, "messages"))") }
+      if kept > 0 { left.append("not imported, as changed or removed here: \(ProgressBar.counted(kept, "records"))") }
+      if links > 0 { left.append("with a link to a file not imported: \(ProgressBar.counted(links, "messages"))") }
       let counts = [
         line(accounts, "accounts"), line(files, "files"), line(rooms, "rooms"), line(messages, "messages"),
         line(records, "other records"),

@@ -23,7 +23,7 @@ package final class Screen {
   package init(for command: String) throws(StartupError) {
     var former = termios()
     guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &former) == 0 else {
-      throw StartupError("\(command) needs a terminal; parley stats prints the same numbers once", .usage)
+      throw StartupError("\(command) requires a terminal; parley stats prints the same numbers once", .usage)
     }
     self.former = former
     let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(64))

@@ -67,8 +67,10 @@ package enum Terminal {
   ///
   /// - Throws: `StartupError` if the answer is no or the input is not a terminal.
   package static func confirm(_ question: String) throws(StartupError) {
-    guard inputIsTerminal else { throw StartupError("\(question) --yes is needed where nobody can be asked", .usage) }
-    note("\(question) Type yes to go on.")
+    guard inputIsTerminal else {
+      throw StartupError("\(question) --yes is required when standard input is not a terminal", .usage)
+    }
+    note("\(question) Type yes to continue.")
     guard readLine() == "yes" else { throw StartupError("nothing was deleted") }
   }
 }

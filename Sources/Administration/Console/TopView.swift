@@ -20,7 +20,7 @@ package struct TopView {
 
   /// Returns the screen of a server that does not answer.
   package static func absent(_ reason: String, time: String, width: Int) -> [String] {
-    ["Parley  \(time)".cut(to: width), "", reason.cut(to: width), "Trying again. q ends."]
+    ["Parley  \(time)".cut(to: width), "", reason.cut(to: width), "Trying again. Press q to quit."]
   }
 
   private var head: [String] {

@@ -11,12 +11,12 @@ extension AdHocCommand {
       let present = try await context.accounts.appPasswords(of: session.party.id)
       if present.isEmpty { return .stage(naming(context)) }
       let form = DataForm(
-        .form, title: "My app passwords", instructions: ["An app password opens your account to one client alone."],
+        .form, title: "My app passwords", instructions: ["An app password lets one client log in to your account."],
         fields: [
           DataForm.Field(
             "do", .listSingle, label: "What to do", values: ["make"],
             options: [
-              DataForm.Option("make", label: "Make a new one"), DataForm.Option("revoke", label: "Revoke some"),
+              DataForm.Option("make", label: "Create an app password"), DataForm.Option("revoke", label: "Revoke some"),
             ])
         ])
       return .stage(
@@ -32,7 +32,7 @@ extension AdHocCommand {
 
   private static func naming(_ context: AdminContext) -> Stage {
     let form = DataForm(
-      .form, title: "A new app password", instructions: ["Name it after the client that is to have it."],
+      .form, title: "A new app password", instructions: ["Name it after the client that will use it."],
       fields: [DataForm.Field("name", .textSingle, label: "Name", isRequired: true)])
     return Stage(form, isLast: true) { (form, session) throws(Problem) in
       try context.accounts.checkManages(session)
@@ -41,7 +41,7 @@ extension AdHocCommand {
       return .done(
         .result(
           DataForm(
-            .result, title: "A new app password", instructions: ["It is shown this once."],
+            .result, title: "A new app password", instructions: ["It is shown only now."],
             fields: [
               DataForm.Field("name", .textSingle, made.password.name, label: "Name"),
               DataForm.Field("password", .textSingle, made.text, label: "Password"),
@@ -51,7 +51,7 @@ extension AdHocCommand {
 
   private static func revocation(of present: [AppPassword], _ context: AdminContext) -> Stage {
     let form = DataForm(
-      .form, title: "Revoke app passwords", instructions: ["Sessions that were opened with them end."],
+      .form, title: "Revoke app passwords", instructions: ["This also ends the sessions that were opened with them."],
       fields: [
         DataForm.Field(
           "passwords", .listMulti, label: "App passwords",

@@ -12,7 +12,7 @@ extension AdHocCommand {
         { _ in
           DataForm(
             .form, title: "Change my password",
-            instructions: ["All your other sessions end, app passwords too, and need the new password."],
+            instructions: ["All your other sessions end and need the new password. App passwords become invalid."],
             fields: [
               DataForm.Field("password", .textPrivate, label: "New password", isRequired: true),
               DataForm.Field("password-verify", .textPrivate, label: "The new password again", isRequired: true),

@@ -14,12 +14,12 @@ extension AdHocCommand {
         let place = try await accounts.exportURL(last)
       else { return .done(try await beginExport(session, context)) }
       let form = DataForm(
-        .form, title: "Export my data", instructions: ["There is an archive of \(last.createdAt.description)."],
+        .form, title: "Export my data", instructions: ["There is an archive from \(last.createdAt.description)."],
         fields: [
           DataForm.Field(
             "do", .listSingle, label: "What to do", values: ["show"],
             options: [
-              DataForm.Option("show", label: "Show where it is"), DataForm.Option("make", label: "Make a new one"),
+              DataForm.Option("show", label: "Show its URL"), DataForm.Option("make", label: "Create a new archive"),
             ])
         ])
       return .stage(
@@ -41,6 +41,6 @@ extension AdHocCommand {
   {
     try context.accounts.checkManages(session)
     context.accounts.finishInBackground(try await context.accounts.beginExport(of: session.party))
-    return .done("An archive of your data is being made. Execute this command again to get it.")
+    return .done("An archive of your data is being created. Execute this command again to get it.")
   }
 }

@@ -9,18 +9,18 @@ extension AdHocCommand {
   /// XEP has a place for.
   static func messageAge(_ context: AdminContext) -> AdHocCommand {
     AdHocCommand(
-      node: accountNode("message-age"), title: "How long messages stay", audience: .managers,
+      node: accountNode("message-age"), title: "How long messages are kept", audience: .managers,
       course: .form(
         { _ in
           DataForm(
-            .form, title: "How long messages stay",
+            .form, title: "How long messages are kept",
             instructions: [
-              "Older messages of the chat go from what you see, on all your devices that ask the server. If the other "
-                + "person wants the same, they go from the server."
+              "Older messages of the chat disappear from your view, on all devices that load them from the server. "
+                + "If the other person chooses the same, the server deletes them."
             ],
             fields: [
               DataForm.Field("chat", .jidSingle, label: "The address of the person or the room", isRequired: true),
-              DataForm.Field("days", .textSingle, label: "Days; empty for as long as the server keeps them"),
+              DataForm.Field("days", .textSingle, label: "Days; empty: as long as the server keeps them"),
             ])
         },
         perform: { (form, session) throws(Problem) in
@@ -28,15 +28,15 @@ extension AdHocCommand {
           let wanted = form.value("days") ?? ""
           let days = Int(wanted)
           guard wanted.isEmpty || days != nil else {
-            throw Problem(.malformed, "retention-invalid", "The days are a number, or empty.", field: "days")
+            throw Problem(.malformed, "retention-invalid", "Enter a number of days, or nothing.", field: "days")
           }
           guard let address = BareJID(parsing: text),
             let dialog = try await context.parley.read({ try Self.dialog(at: address, of: user, $0) })
           else { throw Problem(.missing, "dialog-unknown", "You have no chat with \(Line.safe(text)).", field: "chat") }
           try await context.parley.post(.settings(dialog, DialogSettingsDraft(retentionDays: .some(days))), by: user)
           return .done(
-            days.map { "What is older than \($0) \($0 == 1 ? "day" : "days") goes from your view of \(address)." }
-              ?? "Messages of \(address) stay for as long as the server keeps them.")
+            days.map { "Messages older than \($0) \($0 == 1 ? "day" : "days") disappear from your view of \(address)." }
+              ?? "Messages of \(address) are kept as long as the server keeps them.")
         }))
   }
 

@@ -15,7 +15,7 @@ extension AdHocCommand {
       if others.isEmpty { return .done(.done("Only this session has access to your account.")) }
       let names = Dictionary(others.map { ($0.id, $0.label) }) { first, _ in first }
       let form = DataForm(
-        .form, title: "My sessions", instructions: ["This has access to your account. Choose what shall end."],
+        .form, title: "My sessions", instructions: ["These have access to your account. Choose which to end."],
         fields: [
           DataForm.Field(
             "sessions", .listMulti, label: "Sessions", options: others.map { DataForm.Option($0.id, label: $0.label) })
@@ -32,14 +32,14 @@ extension AdHocCommand {
 
   private static func confirmation(of chosen: [(id: String, name: String)], _ context: AdminContext) -> Stage {
     let form = DataForm(
-      .form, title: "My sessions", instructions: ["These end now, and have no access any more."],
+      .form, title: "My sessions", instructions: ["These lose their access now."],
       fields: chosen.map { DataForm.Field(nil, .fixed, values: [$0.name]) })
     return Stage(form, isLast: true) { (_, session) throws(Problem) in
       var lines: [String] = []
       for (id, name) in chosen {
         switch try await context.accounts.revoke(id, by: session) {
         case .revoked: lines.append("\(name): ended.")
-        case .passwordKnown: lines.append("\(name): ended. It knows your password; change that to keep it out.")
+        case .passwordKnown: lines.append("\(name): ended. It knows your password: change it to prevent a new login.")
         case .unknown: lines.append("\(name): had ended already.")
         }
       }
