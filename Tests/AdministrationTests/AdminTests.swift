@@ -208,7 +208,7 @@ import Testing
           ImportUsers.Row(jid: "emil@localhost", password: "", name: nil, email: "nowhere"),
         ]), in: context)
       #expect(outcomes.map(\.status) == [.done, .failed, .failed, .done, .failed])
-      #expect(outcomes[1].reason == "A user has a password, or an externalId or email to sign in by.")
+      #expect(outcomes[1].reason == "A user must have a password, or an externalId or email to sign in by.")
       #expect(outcomes[2].reason == "Another user has this identity.")
       let again = try await ImportUsers.perform(
         ImportUsers.Input(rows: [ImportUsers.Row(jid: "anna@localhost", password: "", name: nil)]), in: context)

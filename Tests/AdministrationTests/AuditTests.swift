@@ -53,7 +53,7 @@ import Testing
       #expect(
         try await audit(context) == [
           "uid 1000 roster.import 1 contact, 1 refused done",
-          "uid 1000 users.import 0 users, 1 here already, 2 refused done",
+          "uid 1000 users.import 0 users, 1 already present, 2 refused done",
           "uid 1000 users.import 1 user, 2 refused done",
         ])
     }

@@ -501,7 +501,7 @@ import Testing
         let (pair, isSecond) = (pairs[index / 3], index % 3 == 1)
         #expect(outcome.status == (index % 3 == 0 ? .done : .exists), "\(pair): \(outcome)")
         #expect(outcome.code == (isSecond ? ImportRecords.kept : nil), "\(pair): \(outcome)")
-        #expect((outcome.reason ?? "").hasPrefix("the source has this before") == isSecond, "\(pair): \(outcome)")
+        #expect((outcome.reason ?? "").hasPrefix("an earlier record of the source") == isSecond, "\(pair): \(outcome)")
       }
       let romeo = try await party(Self.romeo, core.parley)
       let hall = try BareJID(Self.hall)

@@ -71,7 +71,7 @@ def interrupted(server, source):
         drawn = re.compile(r"\[#*-*\] +[1-9]\d %  [\d,]+ messages  [\d,]+/s  \d+:\d\d left")
         terminal.until("progress of messages", lambda screen: drawn.search(screen))
         terminal.press("C-c")
-        terminal.shows("Broken off. What was imported stays", "the same command", "accounts imported", "status 130")
+        terminal.shows("Interrupted. Everything imported so far is kept", "the same command", "accounts imported", "status 130")
     finally:
         terminal.close()
 
@@ -144,8 +144,8 @@ def repeated(checks):
         for options in (["--dry-run"], []):
             counts, lines = reported(*options)
             expect(counts == present | {"kept": 2} and len(lines) == 2, f"{options}: {counts} {lines}")
-            expect(f"romeo@{DOMAIN}, roster item juliet@{DOMAIN}: it is something else" in lines[0], f"{options}: {lines}")
-            expect(f"romeo@{DOMAIN}, roster item nurse@{DOMAIN}: " in lines[1] and "no longer here" in lines[1], f"{options}: {lines}")
+            expect(f"romeo@{DOMAIN}, roster item juliet@{DOMAIN}: this server has another value" in lines[0], f"{options}: {lines}")
+            expect(f"romeo@{DOMAIN}, roster item nurse@{DOMAIN}: " in lines[1] and "then removed" in lines[1], f"{options}: {lines}")
         roster = {item["jid"]: item["name"] for item in json.loads(parley(server, "roster", "list", f"romeo@{DOMAIN}", "--json"))}
         expect(roster == {f"juliet@{DOMAIN}": "Jule"}, f"{roster}")
 
@@ -257,7 +257,7 @@ def nothing(checks):
         with checks.check("one of a kind: the report has the singular"):
             source = portable(folder / "one.xml", 1, 0, 0, 0)
             said = parley(server, "import", "xep0227", source)
-            expect("1 account imported, 0 here already" in said and "0 messages imported" in said, said)
+            expect("1 account imported, 0 already present" in said and "0 messages imported" in said, said)
         with checks.check("standard input: who types in a terminal is told what is read, and how it ends"):
             settings = [f"{name}={value}" for name, value in server.environment().items() if name.startswith("PARLEY_")]
             for command in ("user import", "roster import"):
@@ -512,7 +512,7 @@ def bad_rooms(checks):
         counts = json.loads(parley(server, "import", "ejabberd", folder / "dump.txt", "--json", "--report", report, status=1))
         expect((counts["rooms"]["imported"], counts["messages"]["imported"]) == (1, 3), f"{counts}")
         told = report.read_text().splitlines()
-        for line, word in [(4, "taken without this"), (5, "rooms.example"), (6, "owner"), (7, "muc_room"), (8, ""), (10, "no such room"),
+        for line, word in [(4, "imported without this"), (5, "rooms.example"), (6, "owner"), (7, "muc_room"), (8, ""), (10, "no such room"),
                            (13, "archive_msg")]:
             expect(any(f"line {line}" in each and word in each for each in told), f"line {line}, {word}: {told}")
         expect(any("spies" in each for each in told), f"{told}")
@@ -562,7 +562,7 @@ def own_export(checks):
                 counts = json.loads(parley(server, "import", "xep0227", own, "--json", "--report", report))
                 lines = report.read_text().splitlines()
                 expect(counts["records"]["imported"] == 0 and counts["kept"] == len(kept) == len(lines), f"{name}: {counts} {lines}")
-                expect(all(f"ann@{DOMAIN}, {kind}: it is something else here" in line for kind, line in zip(kept, lines)), f"{lines}")
+                expect(all(f"ann@{DOMAIN}, {kind}: this server has another value" in line for kind, line in zip(kept, lines)), f"{lines}")
 
 
 def run(checks):

@@ -27,7 +27,8 @@ package enum AddDialogMember: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> DialogMemberRow {
     guard input.role.affiliation.isMember else {
-      throw Problem(.malformed, "role-malformed", "Nobody is added as banned: change their role.", field: "role")
+      throw Problem(
+        .malformed, "role-malformed", "Users cannot be added as banned: change their role instead.", field: "role")
     }
     let room = try await context.dialog(input.dialog)
     let user = try await context.user(input.jid)
@@ -38,7 +39,7 @@ package enum AddDialogMember: AdminOperation {
     }
     let row = try await context.change(user, of: room, to: input.role.affiliation, nick: input.nick, reason: nil)
     guard let row else {
-      throw Problem(.conflict, "member-removed", "\(user.address) was removed again meanwhile.", field: "jid")
+      throw Problem(.conflict, "member-removed", "\(user.address) was removed again at the same time.", field: "jid")
     }
     return row
   }

@@ -105,7 +105,7 @@ extension AdminContext {
     let address: BareJID
     do { address = try BareJID(text) } catch {
       throw Problem(
-        .malformed, "dialog-malformed", "\(Line.safe(text)) is no address of a dialog: \(error).", field: "dialog")
+        .malformed, "dialog-malformed", "\(Line.safe(text)) is not the address of a dialog: \(error).", field: "dialog")
     }
     guard address.local != nil else {
       throw Problem(.malformed, "dialog-malformed", "\(address) has no name before the @.", field: "dialog")
@@ -120,7 +120,8 @@ extension AdminContext {
       try $0.members(of: .server(room.id, .administration).only([.owner]), after: nil, limit: 1).first?.party
     }
     guard let owner else {
-      throw Problem(.conflict, "dialog-ownerless", "\(room.address) has no owner who could do this.", field: "dialog")
+      throw Problem(
+        .conflict, "dialog-ownerless", "\(room.address) has no owner in whose name this can be done.", field: "dialog")
     }
     return owner
   }

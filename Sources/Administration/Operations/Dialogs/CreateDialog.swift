@@ -46,8 +46,8 @@ package enum CreateDialog: AdminOperation {
       let address = try AdminContext.dialogAddress(dialog)
       guard let realm, address.domain == realm.rooms else {
         throw Problem(
-          .foreign, "domain-not-served", "Dialogs of \(owner.address) are at \(realm?.rooms ?? ""), \(address) is not.",
-          field: "dialog")
+          .foreign, "domain-not-served",
+          "Dialogs of \(owner.address) must be at \(realm?.rooms ?? ""); \(address) is not.", field: "dialog")
       }
       localpart = address.local
     }

@@ -33,7 +33,7 @@ package enum SetDialogRole: AdminOperation {
         .missing, "member-unknown", "\(user.address) is not in \(room.address): add them.", field: "jid")
     }
     guard let row = try await context.change(user, of: room, to: input.role.affiliation, reason: input.reason) else {
-      throw Problem(.conflict, "member-removed", "\(user.address) was removed meanwhile.", field: "jid")
+      throw Problem(.conflict, "member-removed", "\(user.address) was removed at the same time.", field: "jid")
     }
     return row
   }

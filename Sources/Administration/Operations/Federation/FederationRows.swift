@@ -18,7 +18,7 @@ extension FederationLinkStatus {
     lines += streams.map { "  \($0.summary), \($0.address), since \($0.since)" }
     if let reason { lines.append("  Failed \(failures) times, the last time because \(reason)") }
     if let next { lines.append("  Next attempt: \(next)") }
-    if let waitingSince { lines.append("  The first that waits: \(waitingSince)") }
+    if let waitingSince { lines.append("  The oldest waits since: \(waitingSince)") }
     return lines
   }
 }
@@ -31,7 +31,7 @@ extension FederationLinkStatus.Stream {
   }
 }
 
-/// The input that names a domain elsewhere.
+/// The input that names a remote domain.
 package struct FederationInput: Codable, Sendable {
   let domain: String
   package init(domain: String) { self.domain = domain }
@@ -39,7 +39,7 @@ package struct FederationInput: Codable, Sendable {
   /// The domain in normal form.
   func elsewhere() throws(Problem) -> String {
     guard let name = Host.domain(domain) else {
-      throw Problem(.malformed, "domain-malformed", "\(Line.safe(domain)) is no domain.", field: "domain")
+      throw Problem(.malformed, "domain-malformed", "\(Line.safe(domain)) is not a domain.", field: "domain")
     }
     return name
   }
@@ -51,7 +51,7 @@ extension AdminContext {
 
   func runningFederation() throws(Problem) -> any FederationControl {
     if let federation { return federation }
-    throw Problem(.unsupported, "federation-absent", "No server is running, or its key federation.enabled is false.")
+    throw Problem(.unsupported, "federation-absent", "No server is running, or federation.enabled is false.")
   }
 
   /// Returns all pairs of domains, or those with one domain elsewhere, by their names: links, and what waits without one.

@@ -32,7 +32,7 @@ package enum ListFederationQueue: AdminOperation {
     init(_ text: String) throws(Problem) {
       let parts = text.split(separator: " ")
       guard parts.count == 2, let position = Int64(parts[1]) else {
-        throw Problem(.malformed, "cursor-malformed", "The cursor is the nextCursor of a page.", field: "cursor")
+        throw Problem(.malformed, "cursor-malformed", "The cursor must be the nextCursor of a page.", field: "cursor")
       }
       (local, self.position) = (String(parts[0]), position)
     }

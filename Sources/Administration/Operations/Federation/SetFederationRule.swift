@@ -64,7 +64,7 @@ package struct FederationRuleRow: Codable, Hashable, Sendable {
   static func pattern(_ text: String) throws(Problem) -> String {
     if let pattern = DomainPattern(text) { return pattern.description }
     throw Problem(
-      .malformed, "domain-malformed", "\(Line.safe(text)) is no domain, such as example.org or *.example.org.",
+      .malformed, "domain-malformed", "\(Line.safe(text)) is not a domain such as example.org or *.example.org.",
       field: "domain")
   }
 

@@ -27,7 +27,7 @@ package enum ShowFederation: AdminOperation {
       }
       if let verifiedAt = status?.verifiedAt { lines.append("Its certificate was last valid: \(verifiedAt)") }
       if let refusal = status?.refusal { lines.append("The last stream was refused: \(refusal)") }
-      return lines + (links.isEmpty ? ["There is no link to it."] : links.flatMap(\.lines))
+      return lines + (links.isEmpty ? ["There is no link to this domain."] : links.flatMap(\.lines))
     }
   }
 

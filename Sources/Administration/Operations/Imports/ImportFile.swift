@@ -31,7 +31,7 @@ package enum ImportFile: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> RowOutcome {
     guard let bytes = Base64.decode(input.bytes.utf8, canonical: false) else {
-      throw Problem(.malformed, "bytes-malformed", "The bytes are no base 64.", field: "bytes")
+      throw Problem(.malformed, "bytes-malformed", "The bytes are not valid base64.", field: "bytes")
     }
     try await context.begin(input.source)
     do throws(Problem) {

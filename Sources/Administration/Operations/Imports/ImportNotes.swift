@@ -150,9 +150,9 @@ enum ImportDecision {
     }
   }
 
-  static let changed = "it is something else here, which stays"
-  static let changedOrRemoved = "it is something else here, or was removed, which stays so"
-  private static let removed = "it was imported before and is no longer here, which stays so"
+  static let changed = "this server has another value, which is kept"
+  static let changedOrRemoved = "it was changed or removed on this server, and is not imported again"
+  private static let removed = "it was imported before and then removed, and is not imported again"
 
   /// Decides of a record: existence decides, or else a note. Each kind has its own line here, and one in the table of
   /// docs/decisions/0036; accounts are decided with their passwords (`ImportRecords`).

@@ -72,7 +72,7 @@ package enum ImportRecords: AdminOperation {
       if let state = states[index], state != .deleted {
         outcomes[place] =
           record.isDisabled && state != .disabled
-          ? RowOutcome(.exists, "the account is active here, and stays so: the source has it as disabled", code: kept)
+          ? RowOutcome(.exists, "the account stays active, although it is disabled in the source", code: kept)
           : RowOutcome(.exists)
       } else if let refusal = refusals[index] {
         outcomes[place] = RowOutcome(refusal)
@@ -100,7 +100,7 @@ package enum ImportRecords: AdminOperation {
   /// The code of what is here already and is not as the source has it.
   package static let kept = "kept"
   /// The reason of a record about something that the source has before.
-  static let repeated = "the source has this before, and differently: that one counts"
+  static let repeated = "an earlier record of the source with another value counts"
   /// The code of what belongs to a domain that is not this server's. The reason names only the domains, so that all records
   /// of one have the same.
   package static let unserved = "domain-not-served"
@@ -110,7 +110,7 @@ package enum ImportRecords: AdminOperation {
     let served = context.parley.realms.map(\.domain).joined(separator: ", ")
     throw Problem(
       .foreign, unserved,
-      "\(Line.safe(domain)) is not served here; the domain of this server is \(served) (the setting domain)")
+      "\(Line.safe(domain)) is not a domain of this server, whose domain is \(served) (the setting domain)")
   }
 
   private static func newUser(_ account: AccountRecord, at address: BareJID) throws(Problem) -> Accounts.NewUser {
@@ -136,7 +136,7 @@ package enum ImportRecords: AdminOperation {
     }
     func bytes(_ text: String, _ field: String) throws(Problem) -> [UInt8] {
       guard let bytes = Base64.decode(text.utf8, canonical: false) else {
-        throw Problem(.malformed, "keys-invalid", "\(field) is no base 64.", field: field)
+        throw Problem(.malformed, "keys-invalid", "\(field) is not valid base64.", field: field)
       }
       return bytes
     }
@@ -145,7 +145,7 @@ package enum ImportRecords: AdminOperation {
       storedKey: try bytes(record.storedKey, "stored-key"), serverKey: try bytes(record.serverKey, "server-key"))
     guard keys.isComplete else {
       throw Problem(
-        .malformed, "keys-invalid", "The keys are not those of \(record.mechanism), or their iterations are too many.",
+        .malformed, "keys-invalid", "The keys do not fit \(record.mechanism), or have too many iterations.",
         field: "scram")
     }
     return keys
@@ -182,7 +182,7 @@ package enum ImportRecords: AdminOperation {
       }
       do throws(Problem) {
         guard let address = addresses[name] else {
-          throw Problem(.malformed, "jid-malformed", "\(Line.safe(name)) is no account's address.", field: "owner")
+          throw Problem(.malformed, "jid-malformed", "\(Line.safe(name)) is not an account's address.", field: "owner")
         }
         try checkServed(address.domain, context)
         guard let party = parties[name] else {
@@ -220,7 +220,7 @@ package enum ImportRecords: AdminOperation {
       var affiliations: [BareJID: NodeAffiliation?] = [:]
       for (address, name) in node.affiliations where name != "none" && name != "owner" {
         guard let affiliation = reading.affiliation(name) else {
-          throw Problem(.unsupported, "affiliation-unknown", "\(name) is no affiliation.", field: "affiliations")
+          throw Problem(.unsupported, "affiliation-unknown", "\(name) is not an affiliation.", field: "affiliations")
         }
         affiliations[try AdminContext.contact(address)] = affiliation
       }
@@ -236,7 +236,7 @@ package enum ImportRecords: AdminOperation {
       let odd = block.jids.filter { JID(parsing: $0) == nil }
       if !odd.isEmpty {
         outcome = RowOutcome(
-          .failed, "jid: \(Line.safe(odd.joined(separator: ", "))) is no address", code: "jid-malformed")
+          .failed, "jid: \(Line.safe(odd.joined(separator: ", "))) are not addresses", code: "jid-malformed")
       }
       let patterns = block.jids.compactMap { JID(parsing: $0) }.map { BlockPattern($0) }
       return patterns.isEmpty ? [] : [.block(patterns)]
@@ -265,7 +265,7 @@ package enum ImportRecords: AdminOperation {
     case .roomPerson(let person):
       guard let affiliation = reading.roomAffiliation(person.affiliation) else {
         throw Problem(
-          .unsupported, "affiliation-unknown", "\(Line.safe(person.affiliation)) is no affiliation.",
+          .unsupported, "affiliation-unknown", "\(Line.safe(person.affiliation)) is not an affiliation.",
           field: "affiliation")
       }
       let (address, realm) = try Self.room(person.room, context)
@@ -336,7 +336,7 @@ package enum ImportRecords: AdminOperation {
       flaws.append(error.text)
     }
     if !flaws.isEmpty {
-      outcome = RowOutcome(.failed, "the room is taken without this: \(flaws.joined(separator: "; "))")
+      outcome = RowOutcome(.failed, "the room was imported without this: \(flaws.joined(separator: "; "))")
     }
     return try imported(fields, topic: topic)
   }
@@ -357,7 +357,7 @@ package enum ImportRecords: AdminOperation {
     let address = try AdminContext.contact(record.jid)
     guard ["none", "to", "from", "both"].contains(record.subscription) else {
       throw Problem(
-        .malformed, "subscription-invalid", "\(Line.safe(record.subscription)) is no subscription.",
+        .malformed, "subscription-invalid", "\(Line.safe(record.subscription)) is not a subscription.",
         field: "subscription")
     }
     let to = record.subscription == "to" || record.subscription == "both"

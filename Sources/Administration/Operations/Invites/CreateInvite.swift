@@ -31,7 +31,7 @@ package enum CreateInvite: AdminOperation {
     if let jid = input.contact { contact = try await context.user(jid).party }
     let realm = try context.realm(input.domain ?? contact?.address.domain)
     if let contact, contact.realm != realm.id {
-      throw Problem(.malformed, "domains-differ", "\(contact.address) is of another domain.", field: "contact")
+      throw Problem(.malformed, "domains-differ", "\(contact.address) belongs to another domain.", field: "contact")
     }
     let draft = InviteDraft(realm: realm.id, kind: .account, inviter: contact, name: input.name)
     return InviteLinks(try await Invites(context.parley).make(draft, by: nil), in: context)

@@ -26,7 +26,7 @@ package enum DeleteMessage: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     guard Content.isText(input.reason ?? "") else {
-      throw Problem(.malformed, "reason-malformed", "reason has no control characters.", field: "reason")
+      throw Problem(.malformed, "reason-malformed", "reason must not contain control characters.", field: "reason")
     }
     if let (dialog, realm) = try await context.privateDialog(input.dialog) {
       try await takeBack(input, in: dialog, realm, context)
@@ -45,8 +45,8 @@ package enum DeleteMessage: AdminOperation {
     if let own = context.realm, author.realm != own.id, context.parley.realms.contains(where: { $0.id == author.realm })
     {
       throw Problem(
-        .forbidden, "author-of-another-domain", "Its author is of \(author.address.domain), who look after it there.",
-        field: "message")
+        .forbidden, "author-of-another-domain",
+        "Its author belongs to \(author.address.domain): only that domain can delete it.", field: "message")
     }
     try await context.accounts.takeBack(entry.position, in: dialog.id, by: author, reason: input.reason)
   }

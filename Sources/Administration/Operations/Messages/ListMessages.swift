@@ -25,7 +25,7 @@ package enum ListMessages: AdminOperation {
     var before = Position.end
     if let cursor = input.cursor {
       guard let position = PublicID(cursor).flatMap({ parley.position(of: $0, in: realm) }) else {
-        throw Problem(.malformed, "cursor-unknown", "cursor is no message's id.", field: "cursor")
+        throw Problem(.malformed, "cursor-unknown", "cursor must be the id of a message.", field: "cursor")
       }
       before = position
     }

@@ -27,15 +27,16 @@ package enum PostMessage: AdminOperation {
     let sender = try await context.user(input.sender).party
     guard (1...Limits.clientIDBytesMax).contains(input.clientId.utf8.count), Content.isText(input.clientId) else {
       throw Problem(
-        .malformed, "client-id-malformed", "clientId has 1 to \(Limits.clientIDBytesMax) bytes.", field: "clientId")
+        .malformed, "client-id-malformed", "clientId must have 1 to \(Limits.clientIDBytesMax) bytes.",
+        field: "clientId")
     }
     guard !input.text.showsNothing, Content.isText(input.text) else {
       throw Problem(
-        .malformed, "text-malformed", "text has visible characters, and no control characters.", field: "text")
+        .malformed, "text-malformed", "text must have visible characters, and no control characters.", field: "text")
     }
     guard input.text.unicodeScalars.count <= Limits.textCharactersMax else {
       throw Problem(
-        .tooLarge, "text-too-long", "text has at most \(Limits.textCharactersMax) characters.", field: "text")
+        .tooLarge, "text-too-long", "text must have at most \(Limits.textCharactersMax) characters.", field: "text")
     }
     let content = Content(kind: .text, text: input.text)
     var digest = Digest64()
@@ -59,11 +60,11 @@ package enum PostMessage: AdminOperation {
           envelope: Envelope(type: .chat, id: input.clientId),
           traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key))
     case (nil, nil), (.some, .some):
-      throw Problem(.malformed, "input-malformed", "Give dialog or recipient.", field: "dialog")
+      throw Problem(.malformed, "input-malformed", "Give either dialog or recipient.", field: "dialog")
     }
     let receipt = try await context.parley.post(intent, by: sender, isFromBackend: true)
     guard let message = receipt.entry.flatMap({ context.hookEvents.message($0, in: sender.realm) }) else {
-      throw Problem(.internal, "outcome-missing", "The post was stored, but it cannot be shown.")
+      throw Problem(.internal, "outcome-missing", "The message was stored, but cannot be shown.")
     }
     return message
   }

@@ -34,11 +34,11 @@ package enum SendNotification: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let notification = try notification(input)
     guard !input.userIds.isEmpty else {
-      throw Problem(.malformed, "input-malformed", "userIds names nobody.", field: "userIds")
+      throw Problem(.malformed, "input-malformed", "userIds must name at least one user.", field: "userIds")
     }
     guard input.userIds.count <= Limits.notificationUsersMax else {
       throw Problem(
-        .tooLarge, "too-many-users", "One notification is for at most \(Limits.notificationUsersMax) users.",
+        .tooLarge, "too-many-users", "One notification can have at most \(Limits.notificationUsersMax) users.",
         field: "userIds")
     }
     // All users are resolved before the first notification is sent.
@@ -69,12 +69,13 @@ package enum SendNotification: AdminOperation {
   private static func notification(_ input: Input) throws(Problem) -> AppNotification {
     guard (1...Limits.clientIDBytesMax).contains(input.clientId.utf8.count), Content.isText(input.clientId) else {
       throw Problem(
-        .malformed, "client-id-malformed", "clientId has 1 to \(Limits.clientIDBytesMax) bytes.", field: "clientId")
+        .malformed, "client-id-malformed", "clientId must have 1 to \(Limits.clientIDBytesMax) bytes.",
+        field: "clientId")
     }
     let title = try phrase(input.title, input.titleLocKey, input.titleLocArgs, "title")
     let body = try phrase(input.body, input.bodyLocKey, input.bodyLocArgs, "body")
     guard title == nil || body != nil else {
-      throw Problem(.malformed, "body-missing", "A title stands above a body or bodyLocKey.", field: "body")
+      throw Problem(.malformed, "body-missing", "A title requires body or bodyLocKey.", field: "body")
     }
     guard body != nil || input.data != nil else {
       throw Problem(.malformed, "body-missing", "Give body, bodyLocKey or data.", field: "body")
@@ -85,7 +86,7 @@ package enum SendNotification: AdminOperation {
     guard all.reduce(0, { $0 + JSONValue.string($1).text.utf8.count }) <= Limits.notificationBytesMax else {
       throw Problem(
         .tooLarge, "notification-too-large",
-        "Words and data have at most \(Limits.notificationBytesMax) bytes together, as JSON.")
+        "The texts and data must have at most \(Limits.notificationBytesMax) bytes in total, as JSON.")
     }
     return AppNotification(id: input.clientId, title: title, body: body, data: input.data?.text)
   }
@@ -98,7 +99,7 @@ package enum SendNotification: AdminOperation {
     guard isClean, (args ?? []).count <= Limits.notificationArgumentsMax else {
       throw Problem(
         .malformed, "notification-malformed",
-        "\(field), its key and its at most \(Limits.notificationArgumentsMax) values are not empty, and have no "
+        "\(field), its key and its values (at most \(Limits.notificationArgumentsMax)) must not be empty or contain "
           + "control characters.", field: field)
     }
     switch (text, key, args) {
@@ -107,7 +108,7 @@ package enum SendNotification: AdminOperation {
     case (nil, let key?, let args): return .key(key, args ?? [])
     default:
       throw Problem(
-        .malformed, "notification-malformed", "Give \(field), or \(field)LocKey and perhaps \(field)LocArgs.",
+        .malformed, "notification-malformed", "Give either \(field), or \(field)LocKey with \(field)LocArgs, if any.",
         field: field)
     }
   }

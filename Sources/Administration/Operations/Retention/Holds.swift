@@ -109,7 +109,7 @@ extension AdminContext {
     guard let found else {
       throw Problem(
         .missing, "hold-subject-unknown",
-        "\(Line.safe(text)) is no user, no room and no dialog here: give an address, or the id of a dialog.",
+        "\(Line.safe(text)) is not a user, room or dialog of this server: give an address, or the id of a dialog.",
         field: "subject")
     }
     return found

@@ -52,11 +52,11 @@ package enum Backup: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     if let path = input.path, !path.hasPrefix("/") || path.contains("\0") {
-      throw Problem(.malformed, "path-relative", "The path of a backup begins with a slash.", field: "path")
+      throw Problem(.malformed, "path-relative", "The path of a backup must begin with a slash.", field: "path")
     }
     guard (1...AdminLimits.backupsKeptMax).contains(input.keep) else {
       throw Problem(
-        .malformed, "keep-out-of-range", "keep is a number from 1 to \(AdminLimits.backupsKeptMax).", field: "keep")
+        .malformed, "keep-out-of-range", "keep must be from 1 to \(AdminLimits.backupsKeptMax).", field: "keep")
     }
     guard let backups = context.backups else {
       throw Problem(.unsupported, "backup-absent", "This store has no backup of its own.")

@@ -23,7 +23,7 @@ package enum ServerStatus: AdminOperation {
     switch code {
     case "starting": "try again in some seconds; the log has a line for each port that is open (journalctl -u parley)"
     case "stopping": "start it again when it has ended (systemctl start parley, or parley serve)"
-    case "overloaded": "parley top shows what it is busy with; parley check --network measures the disk"
+    case "overloaded": "parley top shows its load; parley check --network measures the disk"
     case "storage-failed": "the log has the reason (journalctl -u parley); parley check looks at the data folder"
     default: nil
     }

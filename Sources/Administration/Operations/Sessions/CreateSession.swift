@@ -29,7 +29,7 @@ package enum CreateSession: AdminOperation {
     try context.requireReach(over: user.party)
     if let client = input.client, client.utf8.count > Limits.displayNameBytesMax {
       throw Problem(
-        .tooLarge, "client-too-long", "client has at most \(Limits.displayNameBytesMax) bytes.", field: "client")
+        .tooLarge, "client-too-long", "client must have at most \(Limits.displayNameBytesMax) bytes.", field: "client")
     }
     let login = try await context.accounts.logIn(as: user, device: input.deviceId, client: input.client)
     return Output(

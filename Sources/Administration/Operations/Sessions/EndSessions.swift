@@ -26,7 +26,7 @@ package enum EndSessions: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let text = context.realm.map { input.jid.contains("@") ? input.jid : "\(input.jid)@\($0.domain)" } ?? input.jid
     guard let jid = JID(parsing: text) else {
-      throw Problem(.malformed, "jid-malformed", "\(Line.safe(input.jid)) is no address.", field: "jid")
+      throw Problem(.malformed, "jid-malformed", "\(Line.safe(input.jid)) is not an address.", field: "jid")
     }
     let user = try await context.user(jid.bare.description)
     let hub = context.parley.hub

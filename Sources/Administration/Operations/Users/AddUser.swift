@@ -38,7 +38,7 @@ package enum AddUser: AdminOperation {
       }
       (realm, provision.name) = (found, address.local)
     } else if input.externalId == nil, input.email == nil {
-      throw Problem(.malformed, "user-nameless", "A user has a jid, an externalId or an email.", field: "jid")
+      throw Problem(.malformed, "user-nameless", "A user must have a jid, an externalId or an email.", field: "jid")
     }
     if let id = try AdminContext.externalID(input.externalId) { provision.identities.append(Identity(.external, id)) }
     if let email = try AdminContext.email(input.email) { provision.identities.append(Identity(.email, email)) }
@@ -53,7 +53,7 @@ extension AdminContext {
     guard let text, !text.isEmpty else { return nil }
     guard text.utf8.count <= Limits.externalIDBytesMax, !text.utf8.contains(where: { $0 < 0x20 }) else {
       throw Problem(
-        .malformed, "external-id-malformed", "externalId has at most \(Limits.externalIDBytesMax) bytes.",
+        .malformed, "external-id-malformed", "externalId must have at most \(Limits.externalIDBytesMax) bytes.",
         field: "externalId")
     }
     return text
@@ -65,7 +65,7 @@ extension AdminContext {
     let parts = text.split(separator: "@", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), text.utf8.count <= Limits.externalIDBytesMax,
       text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
-    else { throw Problem(.malformed, "email-malformed", "This is no mail address.", field: "email") }
+    else { throw Problem(.malformed, "email-malformed", "This is not a mail address.", field: "email") }
     return text.lowercased()
   }
 }

@@ -69,7 +69,7 @@ extension [RowOutcome] {
   func counted(_ noun: String) -> String {
     func count(_ status: RowOutcome.Status) -> Int { filter { $0.status == status }.count }
     var parts = [ProgressBar.counted(count(.done), noun)]
-    if count(.exists) > 0 { parts.append("\(count(.exists)) here already") }
+    if count(.exists) > 0 { parts.append("\(count(.exists)) already present") }
     if count(.failed) > 0 { parts.append("\(count(.failed)) refused") }
     return parts.joined(separator: ", ")
   }
@@ -119,7 +119,7 @@ extension AdminContext {
     do {
       return try BareJID(jid)
     } catch {
-      throw Problem(.malformed, "jid-malformed", "\(Line.safe(jid)) is no address: \(error).", field: "jid")
+      throw Problem(.malformed, "jid-malformed", "\(Line.safe(jid)) is not an address: \(error).", field: "jid")
     }
   }
 }

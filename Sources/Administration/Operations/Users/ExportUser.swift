@@ -29,7 +29,7 @@ package enum ExportUser: AdminOperation {
     try await context.accounts.finish(task)
     guard let done = try await context.accounts.exports(of: user.id).first(where: { $0.id == task.id }),
       let place = try await context.accounts.exportURL(done)
-    else { throw Problem(.overloaded, "export-pending", "The export is being made already. Ask again later.") }
+    else { throw Problem(.overloaded, "export-pending", "An export is being created already. Try again later.") }
     return Output(
       jid: user.address.description, url: place.url, size: done.size ?? 0, expiresAt: place.expires.map(\.description))
   }

@@ -79,7 +79,7 @@ package enum ImportUsers: AdminOperation {
         outcomes[place] = RowOutcome(
           .failed,
           problem.code == "password-empty"
-            ? "A user has a password, or an externalId or email to sign in by." : problem.text)
+            ? "A user must have a password, or an externalId or email to sign in by." : problem.text)
       }
     }
     return outcomes
@@ -104,7 +104,7 @@ package enum ImportUsers: AdminOperation {
     case .keys, .banned, .unknown:
       throw Problem(
         .malformed, "password-not-plain",
-        "The password is what another server keeps in place of one (keys, a hash or a mark), and no password.",
+        "The password is a hash, keys or a mark of another server, not a password.",
         field: "password")
     }
   }

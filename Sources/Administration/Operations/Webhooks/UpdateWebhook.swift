@@ -30,7 +30,9 @@ package enum UpdateWebhook: AdminOperation {
     let realm = try context.realm(input.domain).id
     // A key must not redirect a webhook whose URL the operator has set.
     if input.url != nil, context.realm != nil, try await context.hooks.find(input.id, in: realm).hook.isTrusted {
-      throw Problem(.forbidden, "webhook-of-operator", "The operator has set this webhook's URL.", field: "url")
+      throw Problem(
+        .forbidden, "webhook-of-operator", "The operator has set this webhook's URL: a key cannot change it.",
+        field: "url")
     }
     let hook = try await context.hooks.update(
       input.id, in: realm, url: input.url, events: input.events, isActive: input.state.map { $0 == .active })
