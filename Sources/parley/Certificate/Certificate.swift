@@ -3,7 +3,7 @@ import ArgumentParser
 struct CertificateCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "certificate",
-    abstract: "The certificates that clients get, and the order of new ones.",
+    abstract: "The server's certificates: show, renew.",
     discussion: """
       Examples:
         parley certificate show

@@ -5,10 +5,10 @@ struct CertificateRenew: AdminCommand {
   typealias Operation = RenewCertificate
   static let configuration = CommandConfiguration(
     commandName: "renew",
-    abstract: "Orders a new certificate now (tls.acme), and waits until it is in service.",
+    abstract: "Orders a new certificate now (tls.acme), and waits until it is in use.",
     discussion: """
-      The server renews by itself when a third of the validity remains; this is for after a failure, or for lost keys. \
-      Exit status 1: there is no new certificate; the reason is printed, and the former one stays in service.
+      The server renews by itself when a third of the validity remains; use this command after a failure, or for lost keys. \
+      Exit status 1: there is no new certificate; the reason is printed, and the former one stays in use.
 
       Example:
         parley certificate renew

@@ -7,7 +7,7 @@ struct ContactGroupAdd: AdminCommand {
     commandName: "add",
     abstract: "Adds users to a contact group.",
     discussion: """
-      Those who are in it already stay. If one is refused, nobody is added.
+      Users who are members already stay. If one user is refused, none is added.
 
       Examples:
         parley contact-group add sales alice@localhost
@@ -16,7 +16,7 @@ struct ContactGroupAdd: AdminCommand {
 
   @Argument(help: "The group.") var group: String
   @Argument(help: "The users' addresses.") var users: [String]
-  @Option(name: .long, help: "A group of this domain; else of the first.") var domain: String?
+  @Option(name: .long, help: "A group of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input {

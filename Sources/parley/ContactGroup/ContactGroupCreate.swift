@@ -7,7 +7,7 @@ struct ContactGroupCreate: AdminCommand {
     commandName: "create",
     abstract: "Creates a contact group, or gives it another display name.",
     discussion: """
-      With --everyone all users of the domain are in it, those who come later too; it has nobody else.
+      With --everyone its members are all users of the domain, future ones too; no others can be added.
 
       Examples:
         parley contact-group create sales
@@ -16,9 +16,10 @@ struct ContactGroupCreate: AdminCommand {
       """)
 
   @Argument(help: "The name by which you know it: a-z, 0-9, dot, hyphen, underscore.") var group: String
-  @Option(name: .customLong("display-name"), help: "What members see; else the name.") var displayName: String?
+  @Option(name: .customLong("display-name"), help: "The name that members see (default: the group's name).")
+  var displayName: String?
   @Flag(name: .long, help: "All users of the domain are in it.") var everyone = false
-  @Option(name: .long, help: "In this domain; else in the first.") var domain: String?
+  @Option(name: .long, help: "The group's domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input {

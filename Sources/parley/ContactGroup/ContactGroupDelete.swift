@@ -5,9 +5,9 @@ struct ContactGroupDelete: AdminCommand {
   typealias Operation = DeleteContactGroup
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Deletes a contact group: its members keep only the contacts of their own.",
+    abstract: "Deletes a contact group: its members keep only their own contacts.",
     discussion: """
-      On a terminal you are asked first; elsewhere --yes is needed.
+      On a terminal the command asks for confirmation; otherwise --yes is required.
 
       Example:
         parley contact-group delete sales --yes
@@ -15,7 +15,7 @@ struct ContactGroupDelete: AdminCommand {
 
   @Argument(help: "The group.") var group: String
   @Flag(name: .long, help: "Does not ask for confirmation.") var yes = false
-  @Option(name: .long, help: "A group of this domain; else of the first.") var domain: String?
+  @Option(name: .long, help: "A group of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func run() async throws {

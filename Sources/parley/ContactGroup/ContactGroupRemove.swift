@@ -7,7 +7,7 @@ struct ContactGroupRemove: AdminCommand {
     commandName: "remove",
     abstract: "Removes users from a contact group.",
     discussion: """
-      They keep the contacts of their own, and those by other groups. If one is refused, nobody is taken out.
+      They keep their own contacts, and those by other groups. If one user is refused, none is removed.
 
       Examples:
         parley contact-group remove sales alice@localhost
@@ -16,7 +16,7 @@ struct ContactGroupRemove: AdminCommand {
 
   @Argument(help: "The group.") var group: String
   @Argument(help: "The users' addresses.") var users: [String]
-  @Option(name: .long, help: "A group of this domain; else of the first.") var domain: String?
+  @Option(name: .long, help: "A group of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input {

@@ -17,7 +17,7 @@ struct ContactGroupSee: AdminCommand {
 
   @Argument(help: "The group.") var group: String
   @Argument(help: "The other groups.") var others: [String]
-  @Option(name: .long, help: "Groups of this domain; else of the first.") var domain: String?
+  @Option(name: .long, help: "Groups of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(group: group, domain: domain, see: others) }

@@ -13,7 +13,7 @@ struct ContactGroupShow: AdminCommand {
       """)
 
   @Argument(help: "The group.") var group: String
-  @Option(name: .long, help: "A group of this domain; else of the first.") var domain: String?
+  @Option(name: .long, help: "A group of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(group: group, domain: domain) }

@@ -7,7 +7,7 @@ struct ContactGroupUnsee: AdminCommand {
     commandName: "unsee",
     abstract: "Hides the members of a group and those of others from each other again.",
     discussion: """
-      They keep the contacts that they have of their own or by another group.
+      They keep their own contacts, and those by other groups.
 
       Examples:
         parley contact-group unsee sales support
@@ -15,7 +15,7 @@ struct ContactGroupUnsee: AdminCommand {
 
   @Argument(help: "The group.") var group: String
   @Argument(help: "The other groups.") var others: [String]
-  @Option(name: .long, help: "Groups of this domain; else of the first.") var domain: String?
+  @Option(name: .long, help: "Groups of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(group: group, domain: domain, unsee: others) }

@@ -5,7 +5,7 @@ struct Dialog: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Group and public dialogs: list, show, create, members, roles, delete.",
     discussion: """
-      XMPP clients know them as rooms. A dialog is named by its address, by the name before the @ where the address is \
+      XMPP clients know them as rooms. A dialog is given by its address, by the name before the @ where the address is \
       of the first domain, or by the id that apps know. Changes are made in the name of the dialog's first owner.
 
       Examples:

@@ -14,8 +14,8 @@ struct DialogAdd: AdminCommand {
 
   @Argument(help: "The dialog.") var dialog: String
   @Argument(help: "The user's address.") var jid: String
-  @Option(name: .long, help: "What the user becomes there.") var role = DialogRole.member
-  @Option(name: .long, help: "What the user is called there; else as everywhere.") var nick: String?
+  @Option(name: .long, help: "The user's role in the dialog.") var role = DialogRole.member
+  @Option(name: .long, help: "The user's nick in the dialog (default: their display name).") var nick: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input {

@@ -8,7 +8,7 @@ struct DialogCreate: AdminCommand {
     abstract: "Creates a group, or with --public a dialog that anybody may find and join.",
     discussion: """
       It is created in the name of its owner, who is notified like everybody else. Without a name for the address a random \
-      one is made up.
+      one is generated.
 
       Examples:
         parley dialog create balcony --owner alice@localhost
@@ -17,14 +17,14 @@ struct DialogCreate: AdminCommand {
       """)
 
   @Argument(help: "The address, or the name before its @.") var dialog: String?
-  @Option(name: .long, help: "The user to whom it belongs.") var owner: String
-  @Option(name: .long, help: "What people call it.") var name: String?
-  @Option(name: .long, help: "What it is for.") var about: String?
-  @Option(name: .long, help: "What is talked about first.") var topic: String?
+  @Option(name: .long, help: "The user who owns it.") var owner: String
+  @Option(name: .long, help: "The name that people see.") var name: String?
+  @Option(name: .long, help: "A description of its purpose.") var about: String?
+  @Option(name: .long, help: "The first topic.") var topic: String?
   @Flag(name: .customLong("public"), help: "Anybody may find and join it.") var isPublic = false
   @Option(
     name: .customLong("external-id"),
-    help: ArgumentHelp("What the app's own backend calls it; only one dialog may have it.", valueName: "id"))
+    help: ArgumentHelp("The id of the dialog in the app's backend; it must be unique.", valueName: "id"))
   var externalID: String?
   @Option(name: .customLong("member"), help: "A member beside the owner; may be given several times.")
   var members: [String] = []

@@ -7,7 +7,7 @@ struct DialogDelete: AdminCommand {
     commandName: "delete",
     abstract: "Deletes a dialog for everybody, permanently. Its address is never used again.",
     discussion: """
-      On a terminal you are asked first; elsewhere --yes is needed.
+      On a terminal the command asks for confirmation; otherwise --yes is required.
 
       Examples:
         parley dialog delete team@conference.localhost
@@ -16,7 +16,7 @@ struct DialogDelete: AdminCommand {
 
   @Argument(help: "The dialog.") var dialog: String
   @Flag(name: .long, help: "Does not ask for confirmation.") var yes = false
-  @Option(name: .long, help: "For those who were in it.") var reason: String?
+  @Option(name: .long, help: "The reason that is shown to its members.") var reason: String?
   @OptionGroup var options: CommandOptions
 
   func run() async throws {

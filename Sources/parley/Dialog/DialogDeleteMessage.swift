@@ -7,9 +7,9 @@ struct DialogDeleteMessage: AdminCommand {
     commandName: "delete-message",
     abstract: "Deletes a message for everybody, as in a report.",
     discussion: """
-      parley report show names the dialog and the messages of a report. In a group or public dialog the message goes in the \
-      name of the first owner, in a private one in that of its author. Clients are notified, but not those of a user who has blocked \
-      the author: there it is gone from what the server has.
+      parley report show lists the dialog and the messages of a report. In a group or public dialog the first owner is shown \
+      as the one who deletes the message, in a private dialog its author. Clients are notified, except those of a user who \
+      has blocked the author: these only no longer get it from the server.
 
       Examples:
         parley dialog delete-message team@conference.localhost 01j2s9sdqm1xq6

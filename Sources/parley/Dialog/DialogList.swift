@@ -5,7 +5,7 @@ struct DialogList: ListCommand {
   typealias Operation = ListDialogs
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Lists group and public dialogs by address, hidden ones too.",
+    abstract: "Lists group and public dialogs by address, including hidden ones.",
     discussion: """
       Examples:
         parley dialog list
@@ -15,8 +15,10 @@ struct DialogList: ListCommand {
         parley dialog list --external-id order-17 --creator alice@localhost
       """)
 
-  @Option(name: .long, help: "Dialogs of this domain; else of the first.") var domain: String?
-  @Option(name: .long, help: ArgumentHelp("Names with this text, or addresses that begin with it.", valueName: "text"))
+  @Option(name: .long, help: "Dialogs of this domain (default: the first).") var domain: String?
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Dialogs with this text in the name or at the beginning of the address.", valueName: "text"))
   var matching: String?
   @Option(name: .customLong("external-id"), help: ArgumentHelp("The dialog with this backend id.", valueName: "id"))
   var externalID: String?

@@ -7,8 +7,8 @@ struct DialogMembers: ListCommand {
     commandName: "members",
     abstract: "Lists a dialog's members, or those with one role.",
     discussion: """
-      Called is the nick in the dialog. Where members do not see addresses, one without a name and without a nick of their \
-      own is called Guest with a number there, and is not therefore a guest: Member is who it is.
+      The column Called has the nick in the dialog. Where members do not see addresses, a member with neither a name nor a \
+      nick is called Guest with a number, even if they are no guest: the column Member shows who it is.
 
       Examples:
         parley dialog members team@conference.localhost
@@ -21,7 +21,7 @@ struct DialogMembers: ListCommand {
   var role: DialogRole?
   @OptionGroup var options: CommandOptions
 
-  static let none = "There is nobody."
+  static let none = "There are no such members."
   static let table = TextTable("Member", "Role", "Called", "Since")
 
   func input(in context: CommandContext, after cursor: Int64?) -> Operation.Input {

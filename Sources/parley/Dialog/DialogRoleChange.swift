@@ -7,9 +7,8 @@ struct DialogRoleChange: AdminCommand {
     commandName: "role",
     abstract: "Changes a member's role in a dialog, or bans a user from it.",
     discussion: """
-      Owners may do everything; admins look after members and what the dialog is called; watchers read and do not \
-      write. A dialog keeps one owner at least. Somebody who is banned comes back by parley dialog remove, which \
-      lifts the ban.
+      Owners may do everything; admins manage members and the name of the dialog; watchers read and do not write. A \
+      dialog always has at least one owner. To lift a ban, use parley dialog remove.
 
       Examples:
         parley dialog role team@conference.localhost bob@localhost admin
@@ -18,7 +17,7 @@ struct DialogRoleChange: AdminCommand {
 
   @Argument(help: "The dialog.") var dialog: String
   @Argument(help: "The user's address.") var jid: String
-  @Argument(help: "What the user becomes.") var role: DialogRole
+  @Argument(help: "The new role.") var role: DialogRole
   @Option(name: .long, help: "The reason that is shown to those who are notified.") var reason: String?
   @OptionGroup var options: CommandOptions
 

@@ -5,7 +5,7 @@ struct DialogShow: AdminCommand {
   typealias Operation = ShowDialog
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Shows a dialog: what it is called, who owns it, who may find it.",
+    abstract: "Shows a dialog: its name, its owners, who may find it.",
     discussion: """
       Examples:
         parley dialog show team@conference.localhost
@@ -25,8 +25,8 @@ struct DialogShow: AdminCommand {
     table.add(["name", shown.dialog.name ?? ""])
     table.add(["about", shown.about ?? ""])
     table.add(["topic", shown.topic ?? ""])
-    table.add(["type", shown.dialog.type + (shown.dialog.listed ? ", anybody finds it" : ", hidden")])
-    table.add(["new members read", shown.history == "all" ? "everything" : "what comes after they joined"])
+    table.add(["type", shown.dialog.type + (shown.dialog.listed ? ", listed in searches" : ", hidden")])
+    table.add(["new members read", shown.history == "all" ? "everything" : "messages since they joined"])
     if shown.slowModeSeconds > 0 { table.add(["slow mode", "\(shown.slowModeSeconds) s"]) }
     table.add(["created", shown.dialog.createdAt])
     table.add(["messages", String(shown.messages)])

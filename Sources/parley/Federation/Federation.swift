@@ -3,7 +3,7 @@ import ArgumentParser
 struct FederationCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "federation",
-    abstract: "Federation: the servers elsewhere whose users talk with those here.",
+    abstract: "Federation: other servers whose users talk with users of this one.",
     discussion: """
       Examples:
         parley federation list

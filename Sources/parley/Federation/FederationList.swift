@@ -6,7 +6,7 @@ struct FederationList: ListCommand {
   typealias Operation = ListFederation
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Lists pairs of domains here and elsewhere, with their streams and what waits for them.",
+    abstract: "Lists pairs of a local and a remote domain, with their streams and waiting messages.",
     discussion: """
       Streams: out is ours, in is theirs, both takes stanzas both ways; then the version of TLS, how the other server was \
       verified, and sm where it acknowledges what it takes (XEP-0198).

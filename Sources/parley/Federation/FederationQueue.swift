@@ -6,15 +6,15 @@ struct FederationQueue: ListCommand {
   typealias Operation = ListFederationQueue
   static let configuration = CommandConfiguration(
     commandName: "queue",
-    abstract: "Lists what waits for a domain elsewhere; with --drop returns it to its authors.",
+    abstract: "Lists messages that wait for a remote domain; with --drop returns them to their authors.",
     discussion: """
       Examples:
         parley federation queue example.net
         parley federation queue example.net --drop
       """)
 
-  @Argument(help: "The domain elsewhere.") var domain: String
-  @Flag(name: .long, help: "Gives up the delivery of all of it: the authors are notified.") var drop = false
+  @Argument(help: "The remote domain.") var domain: String
+  @Flag(name: .long, help: "Gives up the delivery of all these messages; the authors are notified.") var drop = false
   @OptionGroup var options: CommandOptions
 
   static let none = "Nothing waits."
@@ -24,7 +24,7 @@ struct FederationQueue: ListCommand {
     guard drop else { return try await perform() }
     try await options.withData { context in
       let dropped = try await context.call(DropFederationQueue.self, FederationInput(domain: domain))
-      try options.output.print(dropped, "\(dropped.count) are returned to their authors.")
+      try options.output.print(dropped, "\(dropped.count) messages are returned to their authors.")
     }
   }
 

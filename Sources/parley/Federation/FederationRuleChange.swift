@@ -6,15 +6,15 @@ struct FederationAllow: AdminCommand {
   typealias Operation = SetFederationRule
   static let configuration = CommandConfiguration(
     commandName: "allow",
-    abstract: "Admits a domain elsewhere, whatever the configuration's lists say.",
+    abstract: "Admits a remote domain, regardless of the configuration's lists.",
     discussion: """
       Examples:
         parley federation allow example.net
         parley federation allow '*.example.net' --note "our partner"
       """)
 
-  @Argument(help: "The domain; *.example.net is all domains below one.") var domain: String
-  @Option(name: .long, help: "A remark for other operators.") var note: String?
+  @Argument(help: "The domain, or *.example.net for all its subdomains.") var domain: String
+  @Option(name: .long, help: "A note for other operators.") var note: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, isAllowed: true, note: note) }
@@ -26,17 +26,17 @@ struct FederationDeny: AdminCommand {
   typealias Operation = SetFederationRule
   static let configuration = CommandConfiguration(
     commandName: "deny",
-    abstract: "Refuses a domain elsewhere: its streams are closed, and what waits for it is returned.",
+    abstract: "Refuses a remote domain: its streams are closed, and waiting messages are returned.",
     discussion: """
-      What came from there stays where it is.
+      Messages from it that have arrived are kept.
 
       Examples:
         parley federation deny spam.example
         parley federation deny '*.spam.example' --note "a wave of strangers"
       """)
 
-  @Argument(help: "The domain; *.example.net is all domains below one.") var domain: String
-  @Option(name: .long, help: "A remark for other operators.") var note: String?
+  @Argument(help: "The domain, or *.example.net for all its subdomains.") var domain: String
+  @Option(name: .long, help: "A note for other operators.") var note: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, isAllowed: false, note: note) }
@@ -48,13 +48,13 @@ struct FederationForget: AdminCommand {
   typealias Operation = RemoveFederationRule
   static let configuration = CommandConfiguration(
     commandName: "forget",
-    abstract: "Removes a rule of allow or deny: the configuration's lists decide again.",
+    abstract: "Removes a rule of allow or deny, so that the configuration's lists decide again.",
     discussion: """
       Example:
         parley federation forget rule.example
       """)
 
-  @Argument(help: "The domain, as in the list of rules.") var domain: String
+  @Argument(help: "The rule's domain, as parley federation rules shows it.") var domain: String
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain) }

@@ -6,14 +6,14 @@ struct FederationShow: AdminCommand {
   typealias Operation = ShowFederation
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Shows a domain elsewhere: its rules, its links, and why the last stream failed.",
+    abstract: "Shows a remote domain: its rules, its links, and why the last stream failed.",
     discussion: """
       Examples:
         parley federation show example.net
         parley federation show example.net --json
       """)
 
-  @Argument(help: "The domain elsewhere.") var domain: String
+  @Argument(help: "The remote domain.") var domain: String
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain) }

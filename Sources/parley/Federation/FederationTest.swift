@@ -6,7 +6,7 @@ struct FederationTest: AdminCommand {
   typealias Operation = TestFederation
   static let configuration = CommandConfiguration(
     commandName: "test",
-    abstract: "Tries out a domain elsewhere step by step: DNS, connections, TLS, certificate, authentication, ping.",
+    abstract: "Tests a remote domain step by step: DNS, connections, TLS, certificate, authentication, ping.",
     discussion: """
       Exit status 1: a step has failed.
 
@@ -15,8 +15,8 @@ struct FederationTest: AdminCommand {
         parley federation test example.net --from example.org --json
       """)
 
-  @Argument(help: "The domain elsewhere.") var domain: String
-  @Option(name: .long, help: "The domain here in whose name it is tried; else the first.") var from: String?
+  @Argument(help: "The remote domain.") var domain: String
+  @Option(name: .long, help: "The local domain that connects (default: the first).") var from: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, from: from) }

@@ -8,7 +8,7 @@ import ServerConfiguration
 struct ExportCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Writes users for another server.",
+    abstract: "Exports users for another server.",
     discussion: """
       Example:
         parley export xep0227 --output everybody.xml
@@ -21,16 +21,18 @@ struct ExportPortable: AsyncParsableCommand {
     commandName: "xep0227",
     abstract: "Writes all users of a domain in the portable format (XEP-0227).",
     discussion: """
-      The file has the keys by which the users log in: whoever reads it can try passwords, and can pretend to be this \
-      server. The server may run meanwhile. Rooms and files are not in it.
+      The file contains the keys by which the users log in: anyone who reads it can try passwords, and can pretend to be \
+      this server. The server may run during the export. Rooms and files are not exported.
 
       Examples:
         parley export xep0227 --output everybody.xml
         parley export xep0227 --domain localhost --output localhost.xml
       """)
 
-  @Option(name: .long, help: "The domain; else the first one.") var domain: String?
-  @Option(name: .long, help: "The file to create, for its owner alone; else standard output.", completion: .file())
+  @Option(name: .long, help: "The users' domain (default: the first).") var domain: String?
+  @Option(
+    name: .long, help: "The file to create, readable only for its owner (default: standard output).",
+    completion: .file())
   var output: String?
   @OptionGroup var options: LocalDataOptions
 
@@ -43,8 +45,8 @@ struct ExportPortable: AsyncParsableCommand {
           let code = errno
           throw StartupError(
             code == EEXIST
-              ? "\(path) is there already; name another one, or remove it"
-              : "\(path) cannot be made: \(Files.reason(code))")
+              ? "\(path) exists already; name another file, or remove it"
+              : "\(path) cannot be created: \(Files.reason(code))")
         }
         return file
       }

@@ -9,10 +9,10 @@ import ServerConfiguration
 struct ImportCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Moves users in from another server.",
+    abstract: "Imports users from another server.",
     discussion: """
-      Accounts keep their passwords, by their SCRAM keys. An import can be broken off, by Control-C too, and repeated: what is \
-      here already is passed over. docs/guides/production.md says how to move.
+      Accounts keep their passwords, by their SCRAM keys. An import can be interrupted, for example by Control-C, and \
+      repeated: it skips what it has imported before. See docs/guides/production.md.
 
       Examples:
         parley import prosody /var/lib/prosody --dry-run
@@ -27,8 +27,8 @@ struct ImportPortable: AsyncParsableCommand {
     commandName: "xep0227",
     abstract: "Imports a file in the portable format (XEP-0227), with the files that it includes.",
     discussion: """
-      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, and archives. \
-      Archives and unreceived messages are taken as long as no newer message has been written on this server.
+      Imported are accounts, rosters, vCards, private data, personal nodes, blocks, unreceived messages and archives. \
+      Archives and unreceived messages are imported only while no newer message has been written on this server.
 
       Examples:
         parley import xep0227 export.xml --dry-run
@@ -47,9 +47,9 @@ struct ImportProsody: AsyncParsableCommand {
     commandName: "prosody",
     abstract: "Imports the data of Prosody (0.10 to 0.12): its data folder, or its SQLite database.",
     discussion: """
-      Accounts, rosters, vCards, private data, personal nodes, blocks, messages that were not received yet, archives, \
-      rooms with their people, settings and archives, and the files of mod_http_file_share. Archives and unreceived messages \
-      are taken as long as no newer message has been written on this server. Stop Prosody first.
+      Imported are accounts, rosters, vCards, private data, personal nodes, blocks, unreceived messages, archives, rooms \
+      with their people, settings and archives, and the files of mod_http_file_share. Archives and unreceived messages are \
+      imported only while no newer message has been written on this server. Stop Prosody first.
 
       Examples:
         parley import prosody /var/lib/prosody --dry-run
@@ -69,11 +69,11 @@ struct ImportEjabberd: AsyncParsableCommand {
     commandName: "ejabberd",
     abstract: "Imports the data of ejabberd: a dump of Mnesia or of an SQL database, or its SQLite database.",
     discussion: """
-      Takes what ejabberdctl dump writes of ejabberd's own database, Mnesia; the file of sql_type sqlite; or what pg_dump, \
-      mysqldump or mariadb-dump writes of its database, in the default format. Accounts, rosters, vCards, private data, personal nodes, \
-      blocks, messages that were not received yet, archives, rooms with their people, settings and archives, and shared \
-      roster groups; with --uploads the files of mod_http_upload. Archives and unreceived messages are taken as long as \
-      no newer message has been written on this server.
+      The source is the output of ejabberdctl dump for ejabberd's own database, Mnesia; the file of sql_type sqlite; or the \
+      output of pg_dump, mysqldump or mariadb-dump in the default format. Imported are accounts, rosters, vCards, private \
+      data, personal nodes, blocks, unreceived messages, archives, rooms with their people, settings and archives, and shared \
+      roster groups; with --uploads also the files of mod_http_upload. Archives and unreceived messages are imported only \
+      while no newer message has been written on this server.
 
       Examples:
         parley import ejabberd dump.txt --dry-run
@@ -83,7 +83,7 @@ struct ImportEjabberd: AsyncParsableCommand {
 
   @Argument(help: "The dump, or the SQLite database.", completion: .file()) var source: String
   @Option(
-    name: .long, help: "The domain of the users in an SQL database, whose tables have it only with new_sql_schema.")
+    name: .long, help: "The domain of the users in an SQL database without new_sql_schema, whose tables lack it.")
   var domain: String?
   @Option(name: .long, help: "The folder of uploaded files (docroot of mod_http_upload).", completion: .directory)
   var uploads: String?
@@ -103,11 +103,11 @@ struct ImportOptions: ParsableArguments {
     help: "Imports into a copy of the database, which is deleted, and prints the report. Nothing is changed.")
   var isTrial = false
 
-  @Flag(name: .customLong("no-history"), help: "Leaves archives and unreceived messages out.")
+  @Flag(name: .customLong("no-history"), help: "Does not import archives and unreceived messages.")
   var leavesHistory = false
 
   @Option(
-    name: .long, help: "A file for the complete list of what could not be imported.", completion: .file())
+    name: .long, help: "A file for the complete list of records that could not be imported.", completion: .file())
   var report: String?
 
   func run(
@@ -129,7 +129,7 @@ struct ImportOptions: ParsableArguments {
           if told > RecordsImport.failuresShown { return }
           if draws { Terminal.replaceLine("") }
           Terminal.note(text)
-          if told == RecordsImport.failuresShown { Terminal.note("Further ones are only counted.") }
+          if told == RecordsImport.failuresShown { Terminal.note("Further failures are only counted.") }
         },
         send: { records in
           try await context.call(ImportRecords.self, ImportRecords.Input(records: records, source: name))
@@ -150,7 +150,7 @@ struct ImportOptions: ParsableArguments {
         do { _ = try await context.call(EndImport.self, end) } catch { if failure == nil { throw error } }
         if failure != nil {
           Terminal.note(
-            "Broken off. What was imported stays: the same command passes over it and goes on with the rest.")
+            "Interrupted. Everything imported so far is kept; the same command continues.")
         }
       }
       if let failure, !(failure is RecordsImport.Interrupted) { throw failure }
@@ -165,24 +165,24 @@ struct ImportOptions: ParsableArguments {
   }
 
   private static func trial(_ report: RecordsImport.Report, isWhole: Bool) -> String {
-    let extent = isWhole ? "The import would have this report:" : "It was broken off; so far the report is:"
+    let extent = isWhole ? "The import would have this report:" : "It was interrupted; the report so far:"
     var lines = ["A dry run: nothing was changed. \(extent)", report.text]
     if report.files.imported > 0 {
       lines.append(
-        "The content of files was not read: a file that cannot be read, or that uploads.scan refuses, is found by the import."
+        "The content of files was not read: only the import finds files that are unreadable or that uploads.scan refuses."
       )
     }
     return lines.joined(separator: "\n")
   }
 }
 
-/// The list of what was not taken, which only its owner may read: it names users.
+/// The list of failed records. Only its owner may read it, since it names users.
 private final class ReportFile {
   private let file: Int32
 
   init(_ path: String) throws {
     file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw StartupError("\(path) cannot be made: \(Files.reason(errno))") }
+    guard file >= 0 else { throw StartupError("\(path) cannot be created: \(Files.reason(errno))") }
   }
 
   deinit { close(file) }

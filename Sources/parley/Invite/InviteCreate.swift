@@ -7,7 +7,7 @@ struct InviteCreate: AdminCommand {
     commandName: "create",
     abstract: "Creates an invitation and prints its links. They are shown only once.",
     discussion: """
-      With a name, that account is kept for the guest; else they choose one.
+      With a name, that account is reserved for the invited person; otherwise they choose a name.
 
       Examples:
         parley invite create
@@ -16,9 +16,9 @@ struct InviteCreate: AdminCommand {
       """)
 
   @Argument(help: "The name before the @ of the account.") var name: String?
-  @Option(name: .long, help: ArgumentHelp("A user whose contact the guest becomes.", valueName: "jid"))
+  @Option(name: .long, help: ArgumentHelp("A user whose contact the invited person becomes.", valueName: "jid"))
   var contact: String?
-  @Option(name: .long, help: "The account's domain; else the contact's, or the first.") var domain: String?
+  @Option(name: .long, help: "The account's domain (default: the contact's, or the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input {

@@ -9,16 +9,16 @@ struct KeyAdd: AdminCommand {
     discussion: """
       Scopes: users:read, users:write, sessions:write (log users in), dialogs:read, dialogs:write, messages:read, \
       messages:write, messages:moderate, reports, announcements, notifications, webhooks, audit, holds, federation:read, federation:write, \
-      server, keys (make others, with no scope that it lacks); * is all but keys.
+      server, keys (create keys that have no further scopes); * is all but keys.
 
       Examples:
         parley key add backend --scope users:read --scope users:write
         parley key add everything --scope '*' --json
       """)
 
-  @Argument(help: "What the key is called, for people.") var name: String
-  @Option(name: .long, help: "What it may do; may be given several times.") var scope: [String]
-  @Option(name: .long, help: "The domain that it reaches; else the first.") var domain: String?
+  @Argument(help: "The key's name.") var name: String
+  @Option(name: .long, help: "A scope of the key; may be given several times.") var scope: [String]
+  @Option(name: .long, help: "The domain that it is valid for (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, name: name, scopes: scope) }

@@ -6,15 +6,15 @@ struct LogLevel: AsyncParsableCommand {
     commandName: "level",
     abstract: "Shows the level of the log, or changes it until the next start or reload.",
     discussion: """
-      Levels: trace, debug, info, notice, warning, error, critical. The next start and parley reload set that of log.level \
-      again.
+      Levels: trace, debug, info, notice, warning, error, critical. The next start or reload sets the configured level \
+      (log.level) again.
 
       Examples:
         parley log level
         parley log level debug
       """)
 
-  @Argument(help: "The level to set; else the present one is shown.") var level: String?
+  @Argument(help: "The level to set; without it the present level is shown.") var level: String?
   @OptionGroup var options: CommandOptions
 
   func run() async throws {

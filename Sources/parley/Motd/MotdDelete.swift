@@ -11,7 +11,7 @@ struct MotdDelete: AdminCommand {
         parley motd delete
       """)
 
-  @Option(name: .long, help: "Whose message; else the first domain's.") var domain: String?
+  @Option(name: .long, help: "The domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, text: nil, again: false) }

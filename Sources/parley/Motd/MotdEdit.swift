@@ -12,7 +12,7 @@ struct MotdEdit: AdminCommand {
       """)
 
   @Argument(help: "The message.") var text: String
-  @Option(name: .long, help: "Whose message; else the first domain's.") var domain: String?
+  @Option(name: .long, help: "The domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, text: text, again: false) }
