@@ -7,20 +7,20 @@ struct AnnounceText: AdminCommand {
     commandName: "announce",
     abstract: "Sends a message to everyone who is online with an XMPP client.",
     discussion: """
-      Who is not online never hears of it; parley motd set is for everybody.
+      Users who are offline do not get it, not even later; parley motd set reaches everybody.
 
       Examples:
         parley announce "The server restarts at noon."
         parley announce --domain example.org "Welcome to the new office."
       """)
 
-  @Argument(help: "What to say.") var text: String
-  @Option(name: .long, help: "To whose users; else the first domain's.") var domain: String?
+  @Argument(help: "The text of the message.") var text: String
+  @Option(name: .long, help: "Only to users of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, text: text) }
 
   func text(_ told: Operation.Output) -> String {
-    "Told \(told.sessions) session\(told.sessions == 1 ? "" : "s") of users of \(told.domain)."
+    "Sent to \(told.sessions) session\(told.sessions == 1 ? "" : "s") of users of \(told.domain)."
   }
 }

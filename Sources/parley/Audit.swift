@@ -6,9 +6,9 @@ struct Audit: ListCommand {
   static let configuration = CommandConfiguration(
     abstract: "Lists what operators, keys and administrators have done, the newest first.",
     discussion: """
-      An act is listed with its time, who (a key with the beginning of its secret, the Unix user of a command, the address \
-      of an XMPP client), from where, the operation, what it was about, and its outcome. Of keys all calls are listed, of \
-      others only what changes something.
+      Each row has the time, the actor (a key with the beginning of its secret, the Unix user of a command, or the address \
+      of an XMPP client), the origin, the operation, its object and its outcome. Keys are listed with all their calls, \
+      everybody else only with calls that change something.
 
       Examples:
         parley audit
@@ -16,10 +16,10 @@ struct Audit: ListCommand {
         parley audit --key backend --limit 500 --json
       """)
 
-  @Option(name: .long, help: "How many.") var limit = 50
-  @Option(name: .long, help: "Calls of this key: its name, or how its secret begins.") var key: String?
-  @Option(name: .long, help: "Those with this text in actor, operation, object or origin.") var matching: String?
-  @Option(name: .long, help: "Calls of this domain's keys; else everything.") var domain: String?
+  @Option(name: .long, help: "The number of rows.") var limit = 50
+  @Option(name: .long, help: "Calls of this key, given by its name or the beginning of its secret.") var key: String?
+  @Option(name: .long, help: "Calls with this text in the actor, operation, object or origin.") var matching: String?
+  @Option(name: .long, help: "Calls of this domain's keys (default: all calls).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   static let none = "Nothing has been done."

@@ -9,19 +9,20 @@ struct BackupData: AsyncParsableCommand {
     commandName: "backup",
     abstract: "Copies the database, and users' files with it, while the server runs.",
     discussion: """
-      The copy of the database is one consistent file that needs no other beside it, readable for its owner alone. The \
-      running server writes it: the folder must be one that the server may write to.
+      The copy of the database is one complete and consistent file that only its owner can read. The running server writes \
+      it, so the server must have write access to the folder.
 
       With --files the backup is a folder, to which a database, parley-<time>.db, and the files of users that it names are \
-      added. Files that are there already are not copied again: they never change. Afterwards only the newest databases stay \
-      (--keep), and the files that these name. Settings backup.* make the server do so by itself.
+      added. Files that the folder has already are not copied again, since files never change. Then all but the newest \
+      databases (--keep) are deleted, with the files that only the deleted ones name. The settings backup.* make the server \
+      do all this regularly.
 
-      With --s3 the same goes to the bucket of backup.s3. The server copies the database into its data folder first and \
-      sends it from there. A backup that was interrupted is none, and the next one removes what it has left; one that the \
-      server makes by itself is continued.
+      With --s3 the database and the files are copied to the bucket of backup.s3. The server copies the database into its \
+      data folder first and uploads it from there. An interrupted backup is not usable: the next one deletes its remains. A \
+      backup that the server makes by itself is continued.
 
-      parley restore puts each back. With --list nothing is made, and the backups of the folder or bucket are shown, and \
-      what else is there.
+      parley restore restores each of them. With --list no backup is made: the backups in the folder or bucket are listed, \
+      and everything else in it.
 
       Examples:
         parley backup backup.db
@@ -35,8 +36,8 @@ struct BackupData: AsyncParsableCommand {
   @Flag(name: .long, help: "Copies users' files, too.") var files = false
   @Flag(name: .customLong("s3"), help: "Adds the backup to the bucket of the configuration, with users' files.")
   var isInBucket = false
-  @Option(name: .long, help: "With --files or --s3: how many databases stay.") var keep = 1
-  @Flag(name: .long, help: "Shows the backups that are there.") var list = false
+  @Option(name: .long, help: "With --files or --s3: the number of databases to keep.") var keep = 1
+  @Flag(name: .long, help: "Lists the existing backups.") var list = false
   @OptionGroup var options: CommandOptions
 
   func validate() throws {
@@ -44,7 +45,7 @@ struct BackupData: AsyncParsableCommand {
       throw ValidationError("a path is expected; or --s3, if backup.s3 or uploads.s3 names a bucket")
     }
     if path != nil, isInBucket { throw ValidationError("a path and --s3 exclude each other") }
-    if list, files { throw ValidationError("--list only shows; leave --files out") }
+    if list, files { throw ValidationError("--list cannot be combined with --files") }
   }
 
   func run() async throws {
@@ -63,8 +64,8 @@ struct BackupData: AsyncParsableCommand {
       _ = await watch.value
       if (try? Files.isMissing(made.path)) == true {
         throw StartupError(
-          "the server has written \(made.path), but nobody else sees it: a server under systemd has a /tmp and a /var/tmp of "
-            + "its own (PrivateTmp=), which end with it; name another folder")
+          "the server has written \(made.path), but no other process sees it: a server under systemd has a /tmp and a "
+            + "/var/tmp of its own (PrivateTmp=), deleted when it stops; name another folder")
       }
       try options.output.print(made, Self.text(made))
     }
@@ -93,7 +94,7 @@ struct BackupData: AsyncParsableCommand {
       lines.append(
         "Files of users: \(files.named), of which \(files.copied) were copied now "
           + "(\(ProgressBar.grouped(Int(files.copiedBytes))) bytes).")
-      if files.missing > 0 { lines.append("\(files.missing) were deleted meanwhile.") }
+      if files.missing > 0 { lines.append("\(files.missing) were deleted during the backup.") }
       if files.removed + files.removedDatabases > 0 {
         lines.append("Removed \(files.removedDatabases) older databases and \(files.removed) files that none names.")
       }

@@ -13,28 +13,28 @@ struct Check: AsyncParsableCommand {
       All errors are reported at once, each with its key, its value and where it was written. Certificates and keys for
       pushes are read, too, and the accounts of the addresses that admins and contact.* name are looked for.
 
-      What the server of the installed parley.service will be refused is an error as well (exit status 2), if that has the \
-      same configuration file: ports below 1024 without the permission, folders that its user or the unit may not write, files \
-      that its user may not open, with the command that mends it. Run it as root, who sees what another user may do. \
-      Without such a unit, or if the unit changes files before it starts the server, these are warnings, and root judges for \
-      the owner of the data folder.
+      If the installed parley.service has the same configuration file, everything that the system will refuse to its server \
+      is an error as well (exit status 2): ports below 1024 without the permission, folders that its user or the unit may not \
+      write, files that its user may not open. The command that corrects it is printed. Run the check as root, which can see \
+      what other users may do. Without such a unit, or if the unit changes files before it starts the server, these are \
+      warnings, and root checks the permissions of the owner of the data folder.
 
-      Lines that begin with warning: are about what is no error of the configuration, but will not work here: a certificate \
-      that has expired, is about to, lacks a name or its chain; a machine without IPv6; a port that another process \
+      Lines that begin with warning: report problems of this machine rather than of the configuration: a certificate that \
+      has expired or will soon, that lacks a name or its chain; a machine without IPv6; a port that another process \
       has; a limit of open files that is too low; domains without a certificate; an installed server without a domain; keys \
-      that everybody may read, or that are lost. They do not change the exit status. Lines that begin with remark: are \
-      about what is in order for some who connect, such as the certificate of a company's own authority, and say to root if \
-      the installed parley.service reads another file.
+      that everybody may read, or that are lost. They do not change the exit status. Lines that begin with remark: report \
+      what works for some clients only, such as the certificate of a company's own authority, and notify root if the \
+      installed parley.service reads another file.
 
-      With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
-      (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
+      With --compliance the running server is tested, over its ports and as a user, for the features that the compliance
+      suites of 2023 (XEP-0479) require of an advanced server. Exit status 1: some are missing.
 
-      With --federation the way of other servers to this one is tried, for each domain and those of its rooms and services: \
-      SRV and TLSA records, the ports that they lead to, and the certificate. Exit status 1: something of it is missing.
+      With --federation the check connects as other servers do, for each domain and those of its rooms and services: SRV and \
+      TLSA records, the ports that they name, and the certificate. Exit status 1: a step has failed.
 
-      With --network the way of clients to this server is tried from this machine (SRV records, ports, certificates, the web, \
-      relays; with federation what --federation tries, too), and what the machine gives it: clock, disk, descriptors. Exit \
-      status 0: all is fine, 1: there are warnings, 2: something fails.
+      With --network the check connects as clients do, from this machine (SRV records, ports, certificates, the web, relays; \
+      with federation also the steps of --federation), and tests the machine: clock, disk, descriptors. Exit status 0: \
+      everything passed, 1: there are warnings, 2: something failed.
 
       Examples:
         parley check
@@ -49,12 +49,12 @@ struct Check: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
   @Flag(name: .customLong("print"), help: "Prints the value of every key and where it comes from; secrets are masked.")
   var prints = false
-  @Flag(name: .long, help: "Asks the running server what it has of the compliance suites.")
+  @Flag(name: .long, help: "Tests which features of the compliance suites the running server has.")
   var compliance = false
-  @Flag(name: .long, help: "Tries how other servers find, reach and verify this one.")
+  @Flag(name: .long, help: "Tests how other servers find, reach and verify this one.")
   var federation = false
 
-  @Flag(name: .long, help: "Tries how clients find, reach and verify this server, and looks at the machine.")
+  @Flag(name: .long, help: "Tests how clients find, reach and verify this server, and the machine itself.")
   var network = false
 
   func run() async throws {

@@ -8,12 +8,12 @@ struct Health: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Reports whether the running server is healthy.",
     discussion: """
-      Exit status 0: it runs, all its ports are open, it reads its storage and takes messages. 1: it does not; the \
+      Exit status 0: it runs, all its ports are open, it reads its storage and accepts messages. 1: it does not; the \
       reason and its code (starting, stopping, overloaded, storage-failed) are printed, or why no server answers, and what \
       to do next.
 
-      Programs of others that fail do not change the status: the backend of before_send, without which messages may be \
-      refused, webhooks, the store of backups. FAILED and FAILING name them.
+      Failures of other programs do not change the status: the backend of before_send, without which messages may be \
+      refused, webhooks, the store of backups. They are marked FAILED or FAILING.
 
       Examples:
         parley health

@@ -8,8 +8,8 @@ struct Initialize: AsyncParsableCommand {
     commandName: "init",
     abstract: "Prepares the data folder: database, certificate, and two demo users (only for localhost).",
     discussion: """
-      The first parley serve does the same. Use this to look at what will be served before it is, or to begin \
-      without the two users.
+      The first parley serve does the same. Use this command to inspect the folder before the server starts, or to begin \
+      without the demo users.
 
       Examples:
         parley init

@@ -49,25 +49,26 @@ struct ConfigurationOptions: ParsableArguments {
   var isGiven: Bool { config != nil || data != nil || !values.isEmpty }
 }
 
-/// The options that perform a command on a server elsewhere (docs/decisions/0041). The root command has them, too, so
+/// The options that perform a command on a remote server (docs/decisions/0041). The root command has them, too, so
 /// that they may stand before the command's name.
 struct RemoteOptions: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "The server elsewhere that is meant, as https://chat.example.org; else PARLEY_SERVER, else this machine's.",
+      "The URL of a remote server, as https://chat.example.org (default: PARLEY_SERVER, or this machine's server).",
       valueName: "url"))
   var server: String?
 
   @Option(
     name: .long,
-    help: ArgumentHelp("A file with an app key of that server; else PARLEY_KEY is the key.", valueName: "file"),
+    help: ArgumentHelp("A file with an app key of that server (default: the key in PARLEY_KEY).", valueName: "file"),
     completion: .file())
   var keyFile: String?
 
   @Option(
     name: .customLong("ca"),
-    help: ArgumentHelp("A PEM file of authorities to trust besides the system's; else PARLEY_CA.", valueName: "file"),
+    help: ArgumentHelp(
+      "A PEM file of authorities to trust besides the system's (default: PARLEY_CA).", valueName: "file"),
     completion: .file(extensions: ["pem", "crt"]))
   var authorities: String?
 
@@ -81,38 +82,38 @@ struct RemoteOptions: ParsableArguments {
     ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// Returns a connection to the server elsewhere; nil if this machine is meant, which options decide before variables.
+  /// Returns a connection to the remote server; nil for this machine. Options take precedence over variables.
   func connection(_ local: ConfigurationOptions) throws -> AdminConnection? {
     if server == nil, local.isGiven {
-      guard keyFile == nil, authorities == nil else { throw ValidationError("--key-file and --ca are for --server") }
+      guard keyFile == nil, authorities == nil else { throw ValidationError("--key-file and --ca require --server") }
       return nil
     }
     guard let url = server ?? Self.variable(Self.serverVariable) else {
       guard keyFile == nil, authorities == nil else {
-        throw ValidationError("--key-file and --ca are for --server (or PARLEY_SERVER)")
+        throw ValidationError("--key-file and --ca require --server (or PARLEY_SERVER)")
       }
       return nil
     }
-    if local.isGiven { throw ValidationError("--config, --data and --set are of this machine, --server of another") }
+    if local.isGiven { throw ValidationError("--config, --data and --set cannot be combined with --server") }
     guard let key = try keyFile.map({ try RemoteClient.key(in: $0) }) ?? Self.variable(Self.keyVariable) else {
-      throw StartupError("\(url) wants an app key: --key-file FILE, or PARLEY_KEY", .usage)
+      throw StartupError("\(url) requires an app key: --key-file FILE, or PARLEY_KEY", .usage)
     }
     return try AdminConnection.remote(
       url, key: key, keySource: keyFile ?? Self.keyVariable,
       authorities: authorities ?? Self.variable(Self.authoritiesVariable))
   }
 
-  /// Returns the server that runs, here or elsewhere.
+  /// Returns the running server, on this machine or remote.
   func running(_ local: ConfigurationOptions) async throws -> AdminConnection {
     if let elsewhere = try connection(local) { return elsewhere }
     return try await AdminConnection.running(local.settings())
   }
 
-  /// Makes sure that this machine is meant.
+  /// Throws if a remote server is given.
   func refuse(_ local: ConfigurationOptions) throws {
     if server != nil || !local.isGiven && Self.variable(Self.serverVariable) != nil {
       throw StartupError(
-        "this command is of this machine only (command-local): run it there, without "
+        "this command works only on the server's own machine (command-local): run it there, without "
           + (server == nil ? Self.serverVariable : "--server"), .usage)
     }
   }
@@ -147,7 +148,7 @@ struct OutputOptions: ParsableArguments {
 struct CommandOptions: DataOptions {
   @OptionGroup var output: OutputOptions
   @OptionGroup var configuration: ConfigurationOptions
-  @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions
+  @OptionGroup(title: "Options for a remote server") var remote: RemoteOptions
 }
 
 /// The options of a command that works on the data of this machine only.
@@ -196,7 +197,7 @@ extension DataOptions {
 
 /// The data that a command works on.
 struct CommandContext {
-  /// The configuration of this machine; nil if the data is elsewhere.
+  /// The configuration of this machine; nil for a remote server.
   let settings: Settings?
   let administration: AdminConnection
 
@@ -206,7 +207,7 @@ struct CommandContext {
     try await administration.call(operation, input)
   }
 
-  /// Returns an address; a text without an @ is a localpart of the first domain. A server elsewhere takes it for one of
+  /// Returns an address; a text without an @ is a localpart of the first domain. A remote server takes it for one of
   /// the key's domain.
   func address(_ text: String) -> String { address(text, in: nil) }
 
@@ -221,7 +222,7 @@ struct CommandContext {
 struct PasswordOptions: ParsableArguments {
   @Flag(
     name: .customLong("password-stdin"),
-    help: "Reads the password from the first line of standard input; a terminal is asked without echo.")
+    help: "Reads the password from the first line of standard input; on a terminal it is typed without echo.")
   var fromInput = false
 
   @Flag(name: .long, help: "Generates a random password and prints it.")
@@ -242,9 +243,9 @@ struct PasswordOptions: ParsableArguments {
       return (line, false)
     }
     guard Terminal.inputIsTerminal else {
-      throw StartupError("--password-stdin or --generate is needed where nobody can be asked", .usage)
+      throw StartupError("--password-stdin or --generate is required when standard input is not a terminal", .usage)
     }
-    guard let first = Terminal.readSecret("Password for \(user) (empty: make one): ") else {
+    guard let first = Terminal.readSecret("Password for \(user) (empty: generate one): ") else {
       throw StartupError("no password was given")
     }
     if first.isEmpty { return (Passwords.make(), true) }
@@ -275,7 +276,7 @@ enum Import {
     try output.print(run.report, run.summary)
     if run.isEmpty {
       let place = path == "-" ? "the standard input" : path
-      throw StartupError("there is nothing to import in \(place): it names columns only")
+      throw StartupError("there is nothing to import in \(place): it has only the line of column names")
     }
     if run.failed > 0 { throw ExitCode(1) }
   }

@@ -15,7 +15,7 @@ struct ParleyCommand: AsyncParsableCommand {
     abstract: "An XMPP server and an app messaging backend over one store of conversations.",
     discussion: """
       Commands act on the running server through its admin socket, and on the data folder directly when no server \
-      runs. With --server they act on a server elsewhere, with an app key of that server and its scopes.
+      runs. With --server they act on a remote server, with an app key of that server and its scopes.
 
       Examples:
         parley serve
@@ -40,7 +40,7 @@ struct ParleyCommand: AsyncParsableCommand {
     return "\(Version.name) \(Version.number) (\(commit.isEmpty ? "development" : "commit \(commit)"))"
   }
 
-  @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions
+  @OptionGroup(title: "Options for a remote server") var remote: RemoteOptions
 
   static func main() async {
     // A closed pipe (`parley user list | head`) ends the command quietly; writes to a server's sockets return an error.

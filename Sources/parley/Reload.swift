@@ -7,8 +7,8 @@ struct Reload: AdminCommand {
     abstract: "Makes the running server read its configuration and certificates again.",
     discussion: """
       It reads the file, the environment and the options that it was started with, as on SIGHUP, and reports which keys have \
-      changed: what takes effect now, and what after a restart. A configuration with an error changes nothing; it is told \
-      with its file, line and key, and the exit status is not 0.
+      changed, and whether each takes effect now or after a restart. If the configuration has an error, nothing changes: the \
+      error is printed with its file, line and key, and the exit status is not 0.
 
       Examples:
         parley reload
@@ -22,7 +22,7 @@ struct Reload: AdminCommand {
   func text(_ output: Operation.Output) -> String {
     let read = output.file.map { "Read \($0) again." } ?? "Read the configuration again."
     let changes = output.changes.map {
-      $0.effect == .now ? "\($0.key) has changed." : "\($0.key) has changed, and needs a restart."
+      $0.effect == .now ? "\($0.key) has changed." : "\($0.key) has changed: restart the server to apply it."
     }
     return ([read] + (changes.isEmpty ? ["Nothing has changed."] : changes)).joined(separator: "\n")
   }

@@ -5,10 +5,10 @@ struct Sending: ListCommand {
   typealias Operation = ListBoundAccounts
   static let configuration = CommandConfiguration(
     commandName: "sending",
-    abstract: "Lists who sends as much as one account may.",
+    abstract: "Lists accounts that have reached a limit of sending.",
     discussion: """
-      The bounds are those of the keys `sending`. An account is listed for a minute after it was held back, and, if it \
-      has stored as many bytes as one may in a day, until the day ends (UTC).
+      The limits are the settings `sending`. An account is listed for a minute after it was slowed down or refused, or until \
+      the day ends (UTC) if it has stored the bytes of a day.
 
       Examples:
         parley sending
@@ -17,7 +17,7 @@ struct Sending: ListCommand {
 
   @OptionGroup var options: CommandOptions
 
-  static let none = "No account is at a bound."
+  static let none = "No account has reached a limit."
   static let table = TextTable("Account", "Kind", "Bound", "Last")
 
   func input(in context: CommandContext, after cursor: String?) -> Operation.Input { Empty() }

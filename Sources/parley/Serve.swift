@@ -7,8 +7,8 @@ struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Runs the server.",
     discussion: """
-      The first start makes the data folder, a self-signed certificate and, where the domain is localhost, two users \
-      to try it with, whose passwords are printed once. SIGTERM and SIGINT stop it gracefully; SIGHUP reads \
+      The first start creates the data folder, a self-signed certificate and, if the domain is localhost, two demo users, \
+      whose passwords are printed once. SIGTERM and SIGINT stop the server gracefully; SIGHUP reads \
       certificates and configuration again, as parley reload does.
 
       Examples:

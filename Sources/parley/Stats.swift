@@ -4,9 +4,9 @@ import ParleyServer
 
 struct Stats: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Prints what the running server measures.",
+    abstract: "Prints the running server's measurements.",
     discussion: """
-      The names are those of the metrics for Prometheus; what is 0 is left out. Times of histograms are since the \
+      The names are those of the metrics for Prometheus; metrics with the value 0 are omitted. Histograms count since the \
       server's start.
 
       Examples:

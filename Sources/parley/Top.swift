@@ -9,18 +9,18 @@ struct Top: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Shows the running server's sessions, rates, latencies and queues, live.",
     discussion: """
-      It fills the terminal until q or Control-C ends it. Rates and latencies are those between two looks. For programs \
-      there is parley stats.
+      It fills the terminal until q or Control-C ends it. Rates and latencies are measured since the last update. Programs \
+      should use parley stats instead.
 
       Examples:
         parley top
         parley top --every 5
       """)
 
-  @Option(name: .long, help: ArgumentHelp("The seconds between two looks, 1 to 3600.", valueName: "seconds"))
+  @Option(name: .long, help: ArgumentHelp("The seconds between two updates, 1 to 3600.", valueName: "seconds"))
   var every = 2
   @OptionGroup var configuration: ConfigurationOptions
-  @OptionGroup(title: "Options for a server elsewhere") var remote: RemoteOptions
+  @OptionGroup(title: "Options for a remote server") var remote: RemoteOptions
 
   func validate() throws {
     guard (1...3_600).contains(every) else { throw ValidationError("--every is a number of seconds from 1 to 3600") }

@@ -142,7 +142,7 @@ def reload(checks, server):
         expect(told == {"federation.deny": "now", "turn.servers": "restart", "turn.secret": "restart"}, f"{told}")
         file.write_text("federation:\n  deny: [bad.example]\nturn:\n  servers: [turn:turn.example]\n  secret: two-secrets\n")
         told = server.command("reload")
-        expect("turn.secret has changed, and needs a restart." in told and "deny" not in told and "two" not in told, told)
+        expect("turn.secret has changed: restart the server to apply it." in told and "deny" not in told and "two" not in told, told)
     with checks.check("reload: a bad file changes nothing, and the command says file, line and key"):
         file.write_text("registration: true\nresume:\n  seconds: long\n")
         # The command reads the file, too, and says it before it asks the server; a certificate is the server's.
