@@ -796,7 +796,7 @@ def examples(prepared, server, text):
             continue
         elif "webhook test" in example:
             output = server.shell(example, status=1)  # nobody is there
-            expect("It was not taken." in output, output)
+            expect("It was not accepted." in output, output)
         elif "--compliance" in example:
             # What it asks for is there: a component, and an address for files.
             whole = dict(components="gateway.localhost=prospero", component__port=free_port(), http__url="https://localhost")

@@ -136,7 +136,7 @@ import Testing
       // An owner without a name may be called "Guest 2".
       let help = try await Command.run("dialog", "members", "--help", in: folder)
       let words = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-      #expect(words.contains("is called Guest with a number there, and is not therefore a guest"))
+      #expect(words.contains("is called Guest with a number, even if they are no guest"))
       let removed = try await Command.run("dialog", "remove", "team", "bob", in: folder)
       #expect(removed.output == "bob@localhost is not in team any more.\n")
 
@@ -151,7 +151,7 @@ import Testing
 
       let unasked = try await Command.run("dialog", "delete", "team", in: folder)
       #expect(unasked.status == 2)
-      #expect(unasked.lines == ["parley: Delete team for everybody? --yes is needed where nobody can be asked"])
+      #expect(unasked.lines == ["parley: Delete team for everybody? --yes is required when standard input is not a terminal"])
       let deleted = try await Command.run("dialog", "delete", "team", "--yes", in: folder)
       #expect(deleted.output == "Deleted team@conference.localhost.\n")
       #expect(try await Command.run("dialog", "list", in: folder).output == "There are no dialogs.\n")
@@ -223,7 +223,7 @@ import Testing
       #expect(made.status == 0 && made.lines == ["1 user exported."])
       let again = try await Command.run("export", "xep0227", "--output", "all.xml", in: folder)
       #expect(again.status == 1)
-      #expect(again.lines == ["parley: all.xml is there already; name another one, or remove it"])
+      #expect(again.lines == ["parley: all.xml exists already; name another file, or remove it"])
       #expect(try Files.read(folder + "/all.xml", bytesMax: 1 << 20).isEmpty == false)
       // A shell would create the file by its umask, for everybody to read.
       for words in [["export", "--help"], ["help", "export"], ["export", "xep0227", "--help"]] {
@@ -291,10 +291,10 @@ import Testing
       #expect(users.output == "2 users imported, 2 failed\n")
       #expect(
         users.lines == [
-          "users.csv: line 4: A user has a password, or an externalId or email to sign in by.",
-          "users.csv: line 5: x y@localhost is no address: the localpart holds U+20, which is not allowed there.",
-          "warning: 2 of the imported passwords are shorter than apps and parley user add allow. They are taken, because "
-            + "their users may have them elsewhere.",
+          "users.csv: line 4: A user must have a password, or an externalId or email to sign in by.",
+          "users.csv: line 5: x y@localhost is not an address: the localpart holds U+20, which is not allowed there.",
+          "warning: 2 of the imported passwords are shorter than apps and parley user add allow. They are accepted, "
+            + "because their users may use them in other clients.",
         ])
       let again = try await Command.run(
         "user", "import", "-", "--skip-existing", "--json", in: folder, input: "jid,password\nbob,x\n")
@@ -338,7 +338,7 @@ import Testing
       }
       let unasked = try await Command.run("user", "add", "alice@localhost", in: folder)
       #expect(unasked.status == 2)
-      #expect(unasked.lines == ["parley: --password-stdin or --generate is needed where nobody can be asked"])
+      #expect(unasked.lines == ["parley: --password-stdin or --generate is required when standard input is not a terminal"])
       #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
     }
   }
@@ -364,8 +364,8 @@ import Testing
     (["backup", "copy.db", "--s3"], "parley: a path and --s3 exclude each other. See parley backup --help."),
     (
       ["restore", "--list"],
-      "parley: the path of a backup is expected, of which parley backup --list FOLDER shows those in a folder; or --s3, if "
-        + "backup.s3 or uploads.s3 names a bucket. See parley restore --help."
+      "parley: the path of a backup is expected (parley backup --list FOLDER lists those in a folder); or --s3, if "
+      + "backup.s3 or uploads.s3 names a bucket. See parley restore --help."
     ),
   ])
   func anErrorOfUsageIsOneLine(_ arguments: [String], line: String) async throws {
@@ -444,7 +444,7 @@ import Testing
       let outcome = try await Command.run("serve", "--set", "turn.secret=prospero", in: folder)
       #expect(outcome.status == 2)
       #expect(outcome.lines.count == 1)
-      #expect(outcome.lines[0].hasPrefix("parley: turn.secret (--set): a secret is not taken from a command line"))
+      #expect(outcome.lines[0].hasPrefix("parley: turn.secret (--set): a secret must not be on a command line"))
       #expect(!outcome.lines[0].contains("prospero"))
     }
   }

@@ -23,7 +23,7 @@ struct ReportShow: AdminCommand {
     table.add(["reason", shown.report.reason])
     table.add(["text", shown.report.text])
     table.add(["made", shown.report.createdAt])
-    table.add(["may be told", Self.consent(shown)])
+    table.add(["may be sent to", Self.consent(shown)])
     if let forwarding = shown.forwarding { table.add(["to its server", Self.words[forwarding] ?? forwarding]) }
     for message in shown.messages {
       table.add(["message \(message.id)", message.text ?? "(not readable)"])
@@ -37,8 +37,8 @@ struct ReportShow: AdminCommand {
   }
 
   private static let words = [
-    "waiting": "will be forwarded", "forwarded": "forwarded", "unaccepted": "not forwarded: it takes no reports",
-    "unreached": "not forwarded: it was not reached", "limited": "not forwarded: there were too many in that hour",
+    "waiting": "will be forwarded", "forwarded": "forwarded", "unaccepted": "not forwarded: it accepts no reports",
+    "unreached": "not forwarded: it could not be reached", "limited": "not forwarded: too many reports in that hour",
   ]
 
   private static func consent(_ shown: ShowReport.Output) -> String {

@@ -19,11 +19,11 @@ struct HoldAdd: AdminCommand {
   typealias Operation = AddHold
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Puts a hold on a user or dialog; on one that has a hold it writes the note anew.",
+    abstract: "Puts a hold on a user or dialog, or replaces the note of an existing hold.",
     discussion: """
-      Of a held user all private dialogs stay, the rooms that they are a member of, in other rooms everything from their \
-      first message on, and their files; a deletion or erasure of their account waits. It does not keep anybody from \
-      retracting messages.
+      A hold on a user keeps their private dialogs, the rooms that they are a member of, everything in other rooms since \
+      their first message there, and their files; a deletion or erasure of their account waits. Users can still retract \
+      messages.
 
       Examples:
         parley hold add bob@localhost --note "case 17"
@@ -31,7 +31,7 @@ struct HoldAdd: AdminCommand {
       """)
 
   @Argument(help: "The address of a user or room, or a dialog's id for apps.") var subject: String
-  @Option(name: .long, help: "A remark for operators.") var note: String?
+  @Option(name: .long, help: "A note for operators.") var note: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(subject: subject, note: note) }
@@ -64,7 +64,7 @@ struct HoldRemove: AdminCommand {
   typealias Operation = RemoveHold
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Removes a hold: what it has kept is deleted within the hour.",
+    abstract: "Removes a hold. Everything that only the hold kept is deleted within the hour.",
     discussion: """
       Example:
         parley hold remove alice@localhost

@@ -17,7 +17,7 @@ struct RetentionStatus: AdminCommand {
   typealias Operation = ShowRetention
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Shows the bounds of each domain, and the last run.",
+    abstract: "Shows the settings of each domain, and the last run.",
     discussion: """
       The server removes what is old enough at its start and every hour.
 
@@ -42,7 +42,7 @@ struct RetentionStatus: AdminCommand {
     var lines = [table.text()]
     lines.append(
       status.accountDays.map { "Accounts are deleted after \($0) days without use." }
-        ?? "Accounts stay however long they are not used.")
+        ?? "Unused accounts are never deleted.")
     lines.append("Files are kept \(status.fileDays.map { "\($0) days" } ?? "for ever").")
     lines.append("Holds: \(status.holds).")
     if status.isRunning { lines.append("A run is under way.") }
@@ -58,10 +58,10 @@ struct RetentionRun: AdminCommand {
   typealias Operation = RunRetention
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Deletes now what is old enough, and waits until it is done.",
+    abstract: "Runs the deletion now, and waits until it is complete.",
     discussion: """
-      It goes in small pieces beside the traffic: about a thousand messages a second. What a run has not done when it is \
-      interrupted, the next one does.
+      It works in small steps beside the traffic: about a thousand messages a second. If a run is interrupted, the next one \
+      continues.
 
       Examples:
         parley retention run --dry-run

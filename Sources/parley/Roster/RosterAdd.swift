@@ -15,10 +15,10 @@ struct RosterAdd: AsyncParsableCommand {
 
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The contact's address.") var contact: String
-  @Option(name: .long, help: "What the user calls the contact.") var name: String?
+  @Option(name: .long, help: "The contact's name in the user's roster.") var name: String?
   @Option(name: .customLong("group"), help: "A group of the contact; may be given several times.")
   var groups: [String] = []
-  @Flag(name: .long, help: "Also the other way round, with presence both ways.") var mutual = false
+  @Flag(name: .long, help: "Makes both users contacts of each other, with presence both ways.") var mutual = false
   @OptionGroup var options: CommandOptions
 
   func run() async throws {

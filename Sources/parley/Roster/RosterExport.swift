@@ -15,8 +15,8 @@ struct RosterExport: AsyncParsableCommand {
         parley roster export --domain example.org --json
       """)
 
-  @Argument(help: "Only this user's contacts; else those of all users.") var jid: String?
-  @Option(name: .long, help: "Users of this domain; else of the first.") var domain: String?
+  @Argument(help: "Only this user's contacts (default: those of all users).") var jid: String?
+  @Option(name: .long, help: "Users of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   private struct Row: Encodable {

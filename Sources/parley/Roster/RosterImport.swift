@@ -7,7 +7,7 @@ struct RosterImport: AsyncParsableCommand {
     abstract: "Adds contacts from a CSV file with the columns jid,contact,name,groups.",
     discussion: """
       The first line names the columns; name and groups may be missing, as may fields at the end of a line. Groups are \
-      separated by semicolons. Each line that cannot be imported is reported with its number. Exit status 1: some were not imported.
+      separated by semicolons. Each line that cannot be imported is reported with its number; the exit status is then 1.
 
       Examples:
         parley roster import rosters.csv --mutual

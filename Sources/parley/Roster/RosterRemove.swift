@@ -13,7 +13,7 @@ struct RosterRemove: AsyncParsableCommand {
 
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The contact's address.") var contact: String
-  @Flag(name: .long, help: "Also the other way round.") var mutual = false
+  @Flag(name: .long, help: "Also removes the user from the contact's roster.") var mutual = false
   @OptionGroup var options: CommandOptions
 
   func run() async throws {

@@ -6,10 +6,10 @@ import ServerConfiguration
 struct SessionClose: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "close",
-    abstract: "Ends sessions. Their clients may come back at once.",
+    abstract: "Ends sessions. Their clients may reconnect at once.",
     discussion: """
-      XMPP clients get the stream error reset, apps goaway with the reason "ended". To keep somebody out, disable the account: \
-      parley user disable.
+      XMPP clients get the stream error reset, apps goaway with the reason "ended". To prevent new logins, disable the \
+      account: parley user disable.
 
       Examples:
         parley session close 00c0ffee00c0ffee 00c0ffee00c0fff0
@@ -21,7 +21,7 @@ struct SessionClose: AsyncParsableCommand {
   @OptionGroup var options: CommandOptions
 
   func validate() throws {
-    if ids.isEmpty == (user == nil) { throw ValidationError("Either ids of sessions or --user is expected.") }
+    if ids.isEmpty == (user == nil) { throw ValidationError("Give either ids of sessions or --user.") }
   }
 
   func run() async throws {

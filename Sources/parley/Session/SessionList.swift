@@ -15,8 +15,8 @@ struct SessionList: ListCommand {
         parley session list --domain example.org --json
       """)
 
-  @Argument(help: "Sessions of this user; else of all.") var jid: String?
-  @Option(name: .long, help: "Sessions of this domain's users; else of all.") var domain: String?
+  @Argument(help: "Sessions of this user (default: all).") var jid: String?
+  @Option(name: .long, help: "Sessions of this domain's users (default: all).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   static let none = "There are no sessions."

@@ -7,7 +7,7 @@ struct SessionShow: AdminCommand {
     commandName: "show",
     abstract: "Shows a session: its client, where it is connected from, and what it logged in with.",
     discussion: """
-      A session has the id of the list until its client connects anew.
+      A session has a new id after its client has connected again.
 
       Examples:
         parley session show 00c0ffee00c0ffee

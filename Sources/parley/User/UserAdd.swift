@@ -6,7 +6,7 @@ struct UserAdd: AsyncParsableCommand {
     commandName: "add",
     abstract: "Adds a user.",
     discussion: """
-      The password is asked for, read from standard input, or generated. One that is chosen has at least 8 characters, as in apps.
+      The password is typed, read from standard input, or generated. It must have at least 8 characters, as in apps.
 
       Examples:
         parley user add alice@localhost

@@ -5,9 +5,9 @@ struct UserEmail: AdminCommand {
   typealias Operation = SetAddress
   static let configuration = CommandConfiguration(
     commandName: "email",
-    abstract: "Gives a user a mail address to sign in and reset the password by.",
+    abstract: "Sets a user's mail address, for sign-in and password reset.",
     discussion: """
-      You vouch for it: nothing is sent to it. It takes the place of the one before.
+      It replaces the former one. It is not verified: nothing is sent to it.
 
       Examples:
         parley user email bob@localhost bob@example.com
@@ -15,7 +15,7 @@ struct UserEmail: AdminCommand {
 
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The mail address.") var email: String?
-  @Flag(name: .long, help: "Removes it.") var remove = false
+  @Flag(name: .long, help: "Removes it instead.") var remove = false
   @OptionGroup var options: CommandOptions
 
   func validate() throws { try UserAddress.check(email, remove) }
@@ -31,9 +31,9 @@ struct UserPhone: AdminCommand {
   typealias Operation = SetAddress
   static let configuration = CommandConfiguration(
     commandName: "phone",
-    abstract: "Gives a user a telephone number to sign in and reset the password by.",
+    abstract: "Sets a user's telephone number, for sign-in and password reset.",
     discussion: """
-      You vouch for it: nothing is sent to it. It takes the place of the one before.
+      It replaces the former one. It is not verified: nothing is sent to it.
 
       Examples:
         parley user phone bob@localhost +390458000000
@@ -41,7 +41,7 @@ struct UserPhone: AdminCommand {
 
   @Argument(help: "The user's address.") var jid: String
   @Argument(help: "The number, with a plus and the country's code.") var phone: String?
-  @Flag(name: .long, help: "Removes it.") var remove = false
+  @Flag(name: .long, help: "Removes it instead.") var remove = false
   @OptionGroup var options: CommandOptions
 
   func validate() throws { try UserAddress.check(phone, remove) }
@@ -56,7 +56,7 @@ struct UserPhone: AdminCommand {
 /// The common part of both commands.
 enum UserAddress {
   static func check(_ address: String?, _ remove: Bool) throws {
-    if (address == nil) != remove { throw ValidationError("Either an address or --remove is needed.") }
+    if (address == nil) != remove { throw ValidationError("Give either an address or --remove.") }
   }
 
   static func text(_ set: SetAddress.Output) -> String {

@@ -5,7 +5,7 @@ struct UserDisconnect: AdminCommand {
   typealias Operation = EndSessions
   static let configuration = CommandConfiguration(
     commandName: "disconnect",
-    abstract: "Ends a user's sessions. They may come back at once.",
+    abstract: "Ends a user's sessions. The user may reconnect at once.",
     discussion: """
       With a resource only that session ends; parley user show lists the resources.
 

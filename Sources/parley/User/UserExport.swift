@@ -5,10 +5,10 @@ struct UserExport: AdminCommand {
   typealias Operation = ExportUser
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Creates an archive of a user's data, and prints where to download it.",
+    abstract: "Creates an archive of a user's data, and prints its URL.",
     discussion: """
-      A tar file: profile, contacts, dialogs and messages as JSON lines, the XMPP account as XEP-0227. Whoever knows its \
-      address can read it, for seven days; the user's own exports are made the same way.
+      A tar file: profile, contacts, dialogs and messages as JSON lines, the XMPP account as XEP-0227. Anyone who knows its \
+      URL can read it, for seven days. Users can create the same archive themselves.
 
       Examples:
         parley user export alice@localhost

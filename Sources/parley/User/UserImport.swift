@@ -8,8 +8,8 @@ struct UserImport: AsyncParsableCommand {
     discussion: """
       The first line names the columns; all but jid may be missing. A user may have no password if there is an externalId \
       (the prn of an identity token) or an email to sign in by. Fields at the end of a line may be missing. Each line \
-      that cannot be imported is reported with its number, and the others are imported, except where a quote is never \
-      closed: the import ends there, and says what was imported. Exit status 1: some were not imported.
+      that cannot be imported is reported with its number; the exit status is then 1. The other lines are imported, but after \
+      a quote that is never closed the import ends, and reports the lines that were imported.
 
       Examples:
         parley user import users.csv --dry-run

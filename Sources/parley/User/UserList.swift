@@ -16,11 +16,12 @@ struct UserList: ListCommand {
         parley user list --role admin
       """)
 
-  @Option(name: .long, help: "Users of this domain; else of the first.") var domain: String?
+  @Option(name: .long, help: "Users of this domain (default: the first).") var domain: String?
   @Option(
-    name: .long, help: ArgumentHelp("Names that begin with this text, or display names with it.", valueName: "text"))
+    name: .long,
+    help: ArgumentHelp("Users whose name begins with this text, or whose display name contains it.", valueName: "text"))
   var matching: String?
-  @Option(name: .long, help: "Administrators (admin); else everybody.") var role: SetRole.Role?
+  @Option(name: .long, help: "Only administrators (admin).") var role: SetRole.Role?
   @OptionGroup var options: CommandOptions
 
   static let none = "There are no users."

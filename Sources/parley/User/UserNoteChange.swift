@@ -5,10 +5,10 @@ struct UserNoteChange: AdminCommand {
   typealias Operation = SetNote
   static let configuration = CommandConfiguration(
     commandName: "note",
-    abstract: "Writes a note on a user, for operators.",
+    abstract: "Sets an operators' note on a user.",
     discussion: """
-      It takes the place of the one before; without a text it is removed. parley user show prints it. It is part of an \
-      export of the user's data.
+      It replaces the former note; without a text the note is removed. parley user show prints it. An export of the user's \
+      data contains it.
 
       Examples:
         parley user note bob@localhost "Warned of spam on 31 January."
@@ -22,6 +22,6 @@ struct UserNoteChange: AdminCommand {
   func input(in context: CommandContext) -> Operation.Input { .init(jid: context.address(jid), text: note) }
 
   func text(_ user: Operation.Output) -> String {
-    note.isEmpty ? "There is no note on \(user.jid)." : "Noted on \(user.jid)."
+    note.isEmpty ? "There is no note on \(user.jid)." : "The note on \(user.jid) is set."
   }
 }

@@ -4,7 +4,7 @@ import ArgumentParser
 struct UserPassword: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "password",
-    abstract: "Gives a user another password, and ends their sessions and logins.",
+    abstract: "Changes a user's password, and ends their sessions and logins.",
     discussion: """
       Examples:
         parley user password alice@localhost

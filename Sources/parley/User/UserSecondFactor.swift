@@ -4,7 +4,7 @@ import ArgumentParser
 struct UserSecondFactor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "second-factor",
-    abstract: "A user's second factor: removed for somebody who has lost it.",
+    abstract: "A user's second factor: removal, for a user who has lost it.",
     discussion: """
       Examples:
         parley user second-factor off bob@localhost

@@ -7,8 +7,8 @@ struct UserShow: AdminCommand {
     commandName: "show",
     abstract: "Shows a user: state, contacts, sessions, logins.",
     discussion: """
-      'last seen' is the end of the last session over XMPP or a WebSocket. Requests over REST are no session: they show as \
-      'used' of a login, and 'last login' is that of an app.
+      'last seen' is the end of the last session over XMPP or a WebSocket. Requests over REST do not count as sessions: the \
+      time of the last one is 'used' of a login.
 
       Examples:
         parley user show alice@localhost

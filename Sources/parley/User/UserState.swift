@@ -44,7 +44,7 @@ struct UserDelete: AdminCommand {
     abstract: "Deletes an account permanently. Its name is never used again.",
     discussion: """
       What the user wrote stays with those they wrote to; with --erase it is taken back, wherever it was said, and their files \
-      go. On a terminal you are asked first; elsewhere --yes is needed. A server that is stopped meanwhile continues when it \
+      go. On a terminal the command asks for confirmation; otherwise --yes is required. A server that is stopped meanwhile continues when it \
       starts again.
 
       Examples:
@@ -53,12 +53,12 @@ struct UserDelete: AdminCommand {
       """)
 
   @Argument(help: "The user's address.") var jid: String
-  @Flag(name: .long, help: "Retracts all of their messages, too.") var erase = false
+  @Flag(name: .long, help: "Also retracts all of the user's messages.") var erase = false
   @Flag(name: .long, help: "Does not ask for confirmation.") var yes = false
   @OptionGroup var options: CommandOptions
 
   func run() async throws {
-    if !yes { try Terminal.confirm(erase ? "Erase \(jid) and all they said?" : "Delete \(jid) for good?") }
+    if !yes { try Terminal.confirm(erase ? "Delete \(jid) and all their messages?" : "Delete \(jid) permanently?") }
     guard erase else { return try await perform() }
     try await options.withData { context in
       let gone = try await context.call(

@@ -5,10 +5,10 @@ struct WebhookAdd: AdminCommand {
   typealias Operation = AddWebhook
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Sends events to a URL from now on, and prints the secret that signs them.",
+    abstract: "Adds a webhook, which sends events to a URL, and prints the secret that signs them.",
     discussion: """
       Events are those of docs/app-protocol.md, user.created, user.deleted and report.created; message.* is all of one \
-      kind, * is all. Requests are signed as Standard Webhooks; nobody can be shown the secret again.
+      kind, * is all. Requests are signed as Standard Webhooks; the secret cannot be shown again.
 
       Examples:
         parley webhook add http://127.0.0.1:9000/hook --event 'message.*'
@@ -18,7 +18,7 @@ struct WebhookAdd: AdminCommand {
   @Argument(help: "The URL: http or https, any host; with --server one at a public address, or in outgoing.networks.")
   var url: String
   @Option(name: .long, help: "An event to send; may be given several times.") var event: [String]
-  @Option(name: .long, help: "The domain whose events are sent; else the first.") var domain: String?
+  @Option(name: .long, help: "The domain whose events are sent (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, url: url, events: event) }

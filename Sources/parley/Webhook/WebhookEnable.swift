@@ -5,7 +5,7 @@ struct WebhookEnable: AdminCommand {
   typealias Operation = UpdateWebhook
   static let configuration = CommandConfiguration(
     commandName: "enable",
-    abstract: "Enables a webhook, which continues where it stopped; or stops it.",
+    abstract: "Enables a webhook, which continues where it stopped; with --off disables it.",
     discussion: """
       Examples:
         parley webhook enable 4711
@@ -13,8 +13,9 @@ struct WebhookEnable: AdminCommand {
       """)
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
-  @Flag(name: .long, help: "Stops it. It receives the events of the meantime when it is enabled again.") var off = false
-  @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
+  @Flag(name: .long, help: "Disables the webhook. When it is enabled again, it gets the events since then.")
+  var off = false
+  @Option(name: .long, help: "The webhook's domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input {

@@ -5,7 +5,7 @@ struct WebhookFailures: ListCommand {
   typealias Operation = ListWebhookFailures
   static let configuration = CommandConfiguration(
     commandName: "failures",
-    abstract: "Lists events that a webhook did not accept; sends them again, or deletes them.",
+    abstract: "Lists, sends again or deletes events that a webhook did not accept.",
     discussion: """
       Examples:
         parley webhook failures 4711
@@ -14,15 +14,15 @@ struct WebhookFailures: ListCommand {
       """)
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
-  @Flag(name: .long, help: "Sends them again, with the webhook-ids that they had.") var again = false
-  @Flag(name: .long, help: "Deletes them.") var forget = false
+  @Flag(name: .long, help: "Sends the events again, with the same webhook-ids.") var again = false
+  @Flag(name: .long, help: "Deletes the events.") var forget = false
   @Option(name: .long, help: "Only this failure, by its number, is sent again or deleted.") var failure: Int64?
-  @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
+  @Option(name: .long, help: "The webhook's domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func validate() throws {
     if again, forget { throw ValidationError("--again and --forget exclude each other") }
-    if failure != nil, !again, !forget { throw ValidationError("--failure is of --again and --forget") }
+    if failure != nil, !again, !forget { throw ValidationError("--failure requires --again or --forget") }
   }
 
   static let none = "There are no failures."
@@ -34,10 +34,10 @@ struct WebhookFailures: ListCommand {
       let those = WebhookFailuresInput(domain: domain, id: id, failure: failure)
       if again {
         let done = try await context.call(RedriveWebhookFailures.self, those)
-        try options.output.print(done, "\(done.count) are sent again.")
+        try options.output.print(done, "\(done.count) events will be sent again.")
       } else {
         let done = try await context.call(RemoveWebhookFailures.self, those)
-        try options.output.print(done, "\(done.count) are forgotten.")
+        try options.output.print(done, "\(done.count) events were deleted.")
       }
     }
   }

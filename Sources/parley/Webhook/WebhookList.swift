@@ -12,7 +12,7 @@ struct WebhookList: ListCommand {
         parley webhook list --domain example.org --json
       """)
 
-  @Option(name: .long, help: "Those of this domain; else of the first.") var domain: String?
+  @Option(name: .long, help: "Only those of this domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   static let none = "There are no webhooks."

@@ -12,7 +12,7 @@ struct WebhookRemove: AdminCommand {
       """)
 
   @Argument(help: "The webhook's number, as in the list.") var id: Int64
-  @Option(name: .long, help: "The webhook's domain; else the first.") var domain: String?
+  @Option(name: .long, help: "The webhook's domain (default: the first).") var domain: String?
   @OptionGroup var options: CommandOptions
 
   func input(in context: CommandContext) -> Operation.Input { .init(domain: domain, id: id) }
