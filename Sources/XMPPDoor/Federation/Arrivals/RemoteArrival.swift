@@ -3,7 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// One stanza that has come by a link.
+/// A stanza that arrived over a link.
 struct RemoteArrival {
   let stanza: Stanza
   let from: JID
@@ -19,7 +19,7 @@ struct RemoteArrival {
       language: stanza.language, extras: extras, typing: typing)
   }
 
-  /// The children without those that only this server may add, and those that no client may send: rooms and archives
+  /// The children, without those that only this server may add, and those that only rooms and archives may send, which
   /// have bare addresses (XEP-0045 7.8.2, XEP-0313 4.2).
   var extras: [UInt8] {
     stanza.extras(link.loopContext) {
@@ -28,9 +28,8 @@ struct RemoteArrival {
     }
   }
 
-  /// The children by which a message is recognised that is sent again; `nil` if it is by all of `extras`. A server that
-  /// sends again what was not acknowledged may add the time at which it got that (XEP-0203), and may know another thing
-  /// of the account by now (XEP-0489).
+  /// The children by which a repeated message is recognised; `nil` for all of `extras`. A server that repeats an
+  /// unacknowledged message may add a delay (XEP-0203), and the affiliation of the account may have changed (XEP-0489).
   var repeated: [UInt8]? {
     let element = stanza.element
     guard element.first(.delay) != nil || element.first(AccountAffiliations.info) != nil else { return nil }
@@ -55,15 +54,15 @@ struct RemoteArrival {
   /// 6120 10.1). An IQ that cannot be posted is answered with an error.
   ///
   /// - Parameters:
-  ///   - pass: passes it on at once; returns whether it was taken.
-  ///   - then: takes the same.
+  ///   - pass: passes it on at once; returns whether a session took it.
+  ///   - then: gets the result of `pass`.
   func inOrder(_ signal: Signal, _ pass: () -> Bool, then: @escaping (Bool) -> Void) {
     guard let work = link.work, work.isPosting(by: sender.id) else { return then(pass()) }
     let target = SignalTarget.user(to.bare, resource: to.resource)
     work.post(.signal(signal, to: target), by: sender, for: stanza) { result in
       switch result {
       case .success(let receipt): then(!receipt.isRepeat)
-      // Presence has no answer: a room elsewhere could take an error for the sign that its occupant here is gone
+      // Presence is not answered: a remote room could interpret an error as a sign that its occupant is gone
       // (XEP-0045 17.3).
       case .failure where stanza.kind == .presence: break
       case .failure(let problem): link.refuse(stanza, problem)

@@ -4,9 +4,9 @@ import Jingle
 import XMLStream
 import XMPP
 
-/// Calls between apps here and clients elsewhere (XEP-0166). What such a client says passes here, so its media are
-/// translated as those of a local client are (`JingleSessions`): while it is in a call, it has a session at its link.
-/// Calls end as failed when the link has given the other server up.
+/// Calls between local apps and remote clients (XEP-0166). A remote client's media are translated as those of a local
+/// client are (`JingleSessions`), so the client has a session at its link while it is in a call. When the link gives
+/// the other server up, its calls end as failed.
 enum RemoteCalls {
   /// Handles a client's request to an app's device, or its answer to one. Returns `false` if it concerns no call.
   static func received(_ arrival: RemoteArrival) throws(StanzaError) -> Bool {
@@ -17,7 +17,7 @@ enum RemoteCalls {
       residents.flushed(known)
       return true
     }
-    // A session that is not here is begun, or is unknown to whoever answers otherwise.
+    // A request without a session begins one; otherwise the session is unknown.
     guard arrival.stanza.iqType == .set, let jingle = arrival.stanza.payload, jingle.is(JingleRequest.name),
       known != nil || JingleRequest.isInitiate(jingle)
     else { return false }

@@ -4,17 +4,17 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// The names and pictures of contacts elsewhere who have only a vCard (XEP-0054), for apps. Theory:
+/// The names and pictures of remote contacts who have only a vCard (XEP-0054), for apps. Theory:
 ///
-/// What is published by XEP-0163 comes by itself (`RemoteProfiles`) and wins. A vCard has to be fetched. It is when a
-/// contact shows a presence to somebody with an app, or such an app comes online, once for each picture that the
-/// presence announces (XEP-0153 4.1); and once if it announces none, for the name. The hash names all of it: clients
-/// announce it anew when they have changed their vCard, if only its picture.
+/// Profiles published by XEP-0163 arrive as notifications (`RemoteProfiles`) and take precedence. A vCard has to be
+/// fetched: when a contact shows a presence to a user with an app, or such an app comes online, once for each picture
+/// that the presence announces (XEP-0153 4.1), or once for the name if it announces none. A changed picture has
+/// another hash, for which the vCard is fetched again.
 enum RemoteCards {
   private static let update = Name("x", NS.vCardUpdate)
   private static let photo = Name("photo", NS.vCardUpdate)
 
-  /// The hashes with which vCards were looked at, as a value. At `bound` all are forgotten, and vCards are fetched again.
+  /// The picture hashes for which vCards were fetched, as a value. At `bound` all are forgotten, and vCards are fetched again.
   struct Seen: Equatable {
     struct Pair: Hashable {
       let owner: BareJID
@@ -33,7 +33,7 @@ enum RemoteCards {
       return true
     }
 
-    /// Forgets it: the vCard could not be fetched now.
+    /// Forgets the hash, so that a vCard that could not be fetched is fetched later.
     mutating func forget(_ pair: Pair) { hashes[pair] = nil }
   }
 
@@ -45,8 +45,8 @@ enum RemoteCards {
     look(at: arrival.from.bare, hash(in: arrival.stanza.element), for: user, clients, arrival.link)
   }
 
-  /// Handles an available presence that a user here shows to a contact elsewhere: if it is an app's, the contact may have
-  /// shown its own before.
+  /// Handles an available presence that a local user shows to a remote contact. If it is an app's, the vCard is fetched
+  /// for the presence that the contact has shown before, if any.
   static func shown(_ presence: Presence, to contact: BareJID, by link: any RemoteLink) {
     let host = presence.from.address
     guard presence.isAvailable, let client = client(host, presence.resource),
@@ -62,8 +62,8 @@ enum RemoteCards {
     try? FullJID(local: user.local, domain: user.domain, resource: resource)
   }
 
-  /// Returns the hash of the picture; `nil` if none is announced, or one that is longer than a SHA-1 has digits: it is kept in
-  /// memory (`Seen`).
+  /// Returns the hash of the picture; `nil` if none is announced, or one longer than a SHA-1 in hexadecimal digits, which
+  /// bounds the memory of `Seen`.
   static func hash(in presence: Element) -> String? {
     guard let text = presence.first(update)?.first(photo)?.text, (1...40).contains(text.utf8.count) else { return nil }
     return text.lowercased()
@@ -89,7 +89,7 @@ enum RemoteCards {
 
   // MARK: Fetching
 
-  /// Returns what a vCard says that its owner does not publish otherwise; `nil` if there was no answer.
+  /// Returns the data of a vCard that its owner does not publish by XEP-0163; `nil` if there was no answer.
   static func draft(
     of owner: BareJID, _ hash: String?, _ realm: RealmID, _ asker: Party, _ door: DoorContext
   ) async -> RemoteProfileDraft? {
@@ -114,8 +114,7 @@ enum RemoteCards {
     return draft(read, hash, hasName: hasName, hasPicture: hasPicture)
   }
 
-  /// Returns the part of a vCard that counts. A picture that cannot be shown, or is another than the one announced, does
-  /// not.
+  /// Returns the usable part of a vCard. A picture that cannot be shown, or has another hash than announced, is left out.
   static func draft(_ card: ProfileDraft, _ hash: String?, hasName: Bool, hasPicture: Bool) -> RemoteProfileDraft {
     var draft = RemoteProfileDraft()
     if !hasName { draft.displayName = card.displayName }

@@ -33,7 +33,7 @@ enum RemoteInbound {
     }
   }
 
-  /// Handles a stanza to another domain of ours than that of users.
+  /// Handles a stanza to one of this server's domains for services.
   private static func service(_ arrival: RemoteArrival) throws(StanzaError) {
     let (link, to) = (arrival.link, arrival.to)
     if to.domain == link.home.rooms {
@@ -41,7 +41,7 @@ enum RemoteInbound {
       return try RemoteRooms.received(arrival, work)
     }
     if link.door.options.components[to.domain] != nil { return try arrival.passOn() }
-    // Services are for our own users; everybody may ask what they are.
+    // Only local users may use services; everybody may ask for their features.
     let target: FeatureTable.Target = link.door.options.uploads[link.home.domain] == to.domain ? .uploads : .pubsub
     guard to.isDomain, arrival.stanza.iqType == .get, arrival.stanza.payload?.is(.discoInfo) == true else {
       throw StanzaError(.serviceUnavailable)
@@ -60,7 +60,7 @@ enum RemoteInbound {
     EmbeddedAffiliation.note(arrival, in: .message)
     var draft = try Inbound.draft(of: stanza, arrival.link.door.table)
     draft.roomElsewhere = RoomElsewhere(stanza, from: arrival.from)
-    // XEP-0280 6.1: the room sends it to each of the user's clients that is there.
+    // XEP-0280 6.1: the room sends it to each client of the user that is in the room.
     if draft.roomElsewhere == .whisper { draft.isUncopied = true }
     let type = stanza.messageType
     if let call = draft.call, call.act == .finish { RemoteCalls.finished(call.name, arrival) }
@@ -81,7 +81,7 @@ enum RemoteInbound {
       if isWhisper { return refuseWhisper(arrival, StanzaError(.serviceUnavailable)) }
       throw StanzaError(.serviceUnavailable)
     }
-    // In its place between what is posted: one user's messages to another keep their order (RFC 6120 10.1). RFC 6121
+    // Queued behind earlier posts, to keep the order of one user's messages to another (RFC 6120 10.1). RFC 6121
     // 8.5.2.1.1, 8.5.3.2.1: an undeliverable one bounces; headlines, errors and chat states do not.
     let relayed = arrival.relayed(.message(Envelope.MessageType(type)), typing: draft.typing)
     let bounces = type != .error && type != .headline && draft.body != nil
@@ -99,20 +99,20 @@ enum RemoteInbound {
     }
   }
 
-  /// The namespaces of what a client shows nobody as a message: states, receipts, hints, and events with the headers that
-  /// services add to them (XEP-0060 7.1.2.4).
+  /// The namespaces of payloads that no client shows as a message: states, receipts, hints, and events with the headers
+  /// that services add to them (XEP-0060 7.1.2.4).
   private static let silentNamespaces: Set<String> = [
     "\(NS.chatStates)", "\(NS.receipts)", "\(NS.markers)", "\(NS.hints)", "\(NS.pubsubEvent)",
     "http://jabber.org/protocol/shim",
   ]
-  /// Other such children: answers that a client has asked for, and what belongs to any message.
+  /// Other children that no client shows: answers that a client has asked for, and parts of every message.
   private static let silent: [Name] = [
     Archive.result, Name("private", NS.carbons), .thread, .delay, .stanzaID, .originID, .occupantID,
     AccountAffiliations.info,
   ]
 
-  /// Returns whether a message has nothing else, so that strangers may send it who may not write: a room elsewhere notifies
-  /// affiliations to those who are not there (XEP-0045 9), and a node its subscribers what is new (XEP-0060 7.1.2).
+  /// Returns whether a message has only such children. Strangers may send it even if they may not write: remote rooms
+  /// notify absent users of affiliations (XEP-0045 9), and nodes notify their subscribers (XEP-0060 7.1.2).
   private static func isSilent(_ message: Element) -> Bool {
     message.children.allSatisfy { child in
       silentNamespaces.contains(child.namespace) || silent.contains { child.is($0) }
@@ -120,9 +120,9 @@ enum RemoteInbound {
     }
   }
 
-  /// Refuses a private message of a room elsewhere. An occupant who is here, and has blocked its author or does not hear
-  /// strangers, answers nothing: the room would take `service-unavailable` as the sign that the occupant is gone, and
-  /// remove them (XEP-0045 17.3).
+  /// Refuses a private message of a remote room. If the addressee has blocked its author, or refuses strangers, nothing
+  /// is answered: the room would interpret `service-unavailable` as a sign that the occupant is gone, and remove them
+  /// (XEP-0045 17.3).
   private static func refuseWhisper(_ arrival: RemoteArrival, _ error: StanzaError, code: String? = nil) {
     let hub = arrival.parley.hub
     if error.condition == .serviceUnavailable, let user = hub.user(at: arrival.to.bare),

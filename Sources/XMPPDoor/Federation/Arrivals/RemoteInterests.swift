@@ -4,11 +4,11 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// The nodes that clients elsewhere want to be notified of (XEP-0163 4.2), by the capabilities in their presence
-/// (XEP-0115). What a hash stands for is asked once, whoever shows it; a client is sent the last items of a user's nodes
-/// when it becomes available to that user, and when a later presence tells that it wants more of them.
+/// The nodes that remote clients want to be notified of (XEP-0163 4.2), by the capabilities in their presence
+/// (XEP-0115). Each capability hash is looked up only once. A client is sent the last items of a user's nodes when it
+/// becomes available to that user, and when a later presence adds interests.
 enum RemoteInterests {
-  /// Handles the available presence that a contact's client elsewhere shows to the addressee.
+  /// Handles the available presence that a contact's remote client shows to the addressee.
   static func announced(_ arrival: RemoteArrival) {
     guard let address = try? FullJID(arrival.from), let claim = CapabilitiesClaim(arrival.stanza.element)
     else { return }
@@ -32,7 +32,7 @@ enum RemoteInterests {
 }
 
 extension LinkWork {
-  /// Asks a client elsewhere for its capabilities (XEP-0115 6.2); one that does not answer has no interests.
+  /// Asks a remote client for its capabilities (XEP-0115 6.2); one that does not answer has no interests.
   func ask(
     _ address: FullJID, for claim: CapabilitiesClaim, from asker: Party, then: @escaping (Set<String>) -> Void
   ) {

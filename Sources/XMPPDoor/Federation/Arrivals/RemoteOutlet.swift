@@ -3,8 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// The outlet of a session of somebody elsewhere: all of them leave by one link. It holds the session, which no
-/// connection does.
+/// The outgoing side of a remote user's session. All sessions of one domain share a link. It keeps a reference to the
+/// session, since there is no connection that does.
 final class RemoteOutlet: SessionOutlet {
   private(set) var session: XMPPSession?
   private weak var work: LinkWork?
@@ -16,13 +16,13 @@ final class RemoteOutlet: SessionOutlet {
   init(_ session: XMPPSession, _ work: LinkWork) {
     self.session = session
     self.work = work
-    // The answer to a request in a local user's name goes its own way (XEP-0356).
+    // The answer to a request in a local user's name is not sent by the session (XEP-0356).
     if session.impersonated?.behalf == nil { session.attach(self) }
   }
 
-  /// A link that is gone takes nothing and refuses nothing.
+  /// Always true without a link, so that nothing waits for it.
   var isWritable: Bool { link?.isWritable ?? true }
-  /// Always zero: the bytes that a link gathers are of all its sessions, and its owner bounds them.
+  /// Always zero: the link's owner bounds the bytes that all its sessions gather.
   var gatheredBytes: Int { 0 }
 
   func write(_ body: (inout ElementWriter) -> Void) { link?.write(body) }
@@ -33,7 +33,7 @@ final class RemoteOutlet: SessionOutlet {
   }
 
   func pause(_ why: ReadingPauses) {
-    // The others of the link do not wait for a user about whose messages a backend is asked.
+    // Other users of the link do not wait for a user whose messages wait for the before-send hook.
     if why == .posts, let session, work?.readsOn(for: session) == true { return }
     if pauses.isEmpty { work?.paused() }
     pauses.insert(why)
@@ -71,7 +71,7 @@ final class RemoteOutlet: SessionOutlet {
   /// Ends the session alone, not the link.
   func fail(_ error: StreamError) { session?.end(isLost: true) }
 
-  /// Lets the session go.
+  /// Releases the session.
   func close() {
     if let session { for room in session.rooms.joinedRooms.keys { left(room) } }
     session = nil

@@ -4,21 +4,21 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// What contacts elsewhere publish about themselves to an app's session, whose capabilities say that it wants to know
-/// (XEP-0163 4.2): the nickname (XEP-0172), and the picture (XEP-0084), whose bytes are fetched unless they are stored.
+/// Handles the profiles of remote contacts, which they publish to an app's session (XEP-0163 4.2): the nickname
+/// (XEP-0172), and the picture (XEP-0084), whose bytes are fetched unless they are stored.
 enum RemoteProfiles {
   private static let event = Name("event", NS.pubsubEvent)
   private static let items = Name("items", NS.pubsubEvent)
   private static let item = Name("item", NS.pubsubEvent)
 
-  /// Handles a notification for an app's session. Returns `false` for any other message. Nobody is answered: an event is
-  /// no question, and what cannot be read or is not believed changes nothing.
+  /// Handles a notification for an app's session. Returns `false` for any other message. Malformed and unauthorised
+  /// notifications are ignored; none is answered.
   static func handle(_ arrival: RemoteArrival) -> Bool {
     guard arrival.stanza.messageType == .headline, arrival.from.resource == nil, arrival.from.local != nil,
       let items = arrival.stanza.element.first(event)?.first(items), let client = try? FullJID(arrival.to),
       let session = arrival.parley.hub.appSession(client, subscribedTo: arrival.from.bare)
     else { return false }
-    // Without an item the last one was retracted.
+    // A notification without an item retracts the last one.
     let payload = items.first(item)?.children.first { _ in true }
     switch items["node"].flatMap(ProfileNode.init) {
     case .nickname: arrival.post(draft(name: payload), to: client)
@@ -45,7 +45,7 @@ enum RemoteProfiles {
     arrival.link.work?.fetch(picture, for: [client], asker) { arrival.post($0, to: $1) }
   }
 
-  /// Returns the picture that an item of XEP-0084 is about.
+  /// Returns the picture that an item of XEP-0084 names.
   static func draft(
     ofPicture hash: String, _ owner: BareJID, _ realm: RealmID, _ asker: Party, _ door: DoorContext
   ) async -> RemoteProfileDraft? {
@@ -67,12 +67,12 @@ extension RemoteArrival {
   }
 }
 
-/// Something that is fetched of a user elsewhere for apps.
+/// A part of a remote user's profile that is fetched for apps.
 struct RemoteProfileSource: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     /// The picture with this hash (XEP-0084).
     case picture(String)
-    /// The vCard that was announced with the hash of this picture (XEP-0153); `nil` if with none.
+    /// The vCard, announced with the hash of this picture (XEP-0153), or with `nil` if without a picture.
     case card(String?)
   }
   let owner: BareJID
@@ -87,8 +87,8 @@ struct RemoteProfileSource: Hashable, Sendable {
 }
 
 extension LinkWork {
-  /// Fetches something once for all clients that are notified of it meanwhile, and calls `then` for each, without a draft if
-  /// it cannot be had or is another. It does nothing at `DoorLimits.picturesFetchedMax`: then it returns `false`.
+  /// Fetches a source once for all clients that are notified of it until it has arrived, and calls `then` for each, without a
+  /// draft if it is not available or does not fit. At `DoorLimits.picturesFetchedMax` it only returns `false`.
   @discardableResult
   func fetch(
     _ source: RemoteProfileSource, for clients: [FullJID], _ asker: Party,

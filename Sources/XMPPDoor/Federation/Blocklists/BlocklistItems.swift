@@ -6,7 +6,7 @@ import XMPP
 /// The notifications and pages of a block list's node (XEP-0060), as values. An item's id is the hash, in hexadecimal digits; its
 /// payload is not read.
 ///
-/// There is no XEP. The form is that of Prosody's `mod_muc_rtbl`, which ejabberd reads as well.
+/// No XEP defines the format. It is that of Prosody's `mod_muc_rtbl`, which ejabberd reads as well.
 enum BlocklistItems {
   /// A change of which the node notifies (XEP-0060 7.1.2, 7.2.2, 8.5.3), in its order.
   enum Change: Hashable, Sendable {
@@ -81,7 +81,7 @@ enum BlocklistItems {
     }
   }
 
-  /// Returns the hash that an item's id is; `nil` for other ids.
+  /// Returns the hash that an item's id represents; `nil` for other ids.
   static func hash(_ id: String) -> [UInt8]? {
     let digits = Array(id.utf8)
     guard digits.count == 64 else { return nil }

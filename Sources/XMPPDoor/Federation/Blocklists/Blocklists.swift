@@ -8,9 +8,9 @@ import XMPP
 /// The block lists of other services that this server follows (`federation.blocklists`). Theory:
 ///
 /// A list is a node of hashes (`BlocklistItems`). The server subscribes to it from its first domain, reads it whole, and
-/// is notified of changes from then on; it reads it again now and then, since a notification may be lost, and a service may
-/// forget its subscribers. What it has read is also in the store, so that a restart, or a service that is away, leaves
-/// nobody unlisted. A list that cannot be read stays as it was.
+/// is notified of changes from then on. It reads the list again at intervals, since a notification may be lost, and a service
+/// may forget its subscribers. The list is also stored, so that it stays in force after a restart and while the service cannot be
+/// reached.
 ///
 /// The rules read memory alone (`isListed`). Changes are applied in memory at once, and stored one after another.
 final class Blocklists: Sendable {
@@ -19,7 +19,7 @@ final class Blocklists: Sendable {
 
   private struct State {
     var lists: [BlocklistOption: Set<[UInt8]>] = [:]
-    /// The changes of which notifications come while a list is being read. They may concern what was read already, or what was not.
+    /// The changes notified while a list is being read. They are applied again behind the list, as they may concern any part of it.
     var notified: [BlocklistOption: [BlocklistItems.Change]] = [:]
     /// The changes that are not stored yet.
     var unstored: [StoredChange] = []
@@ -44,7 +44,7 @@ final class Blocklists: Sendable {
   ///
   /// - Parameters:
   ///   - subscriber: The domain that subscribes.
-  ///   - lane: Where changes are stored, one after another.
+  ///   - lane: Stores changes one after another.
   init(
     _ options: [BlocklistOption], of subscriber: String, _ parley: Parley, on lane: Lane, logger: Logger,
     limits: BlocklistLimits = BlocklistLimits(), ask: @escaping Ask
@@ -158,7 +158,7 @@ final class Blocklists: Sendable {
     return nil
   }
 
-  /// Takes a notification. Returns `false` if it is of no list that is followed.
+  /// Handles a notification. Returns `false` if it is not from a list that is followed.
   func received(_ stanza: Stanza, from sender: JID) -> Bool {
     var isTaken = false
     for option in options where option.service == sender {
@@ -194,7 +194,7 @@ final class Blocklists: Sendable {
     }
   }
 
-  /// Stores what is not stored yet: on the lane, so that it stands behind what was stored before.
+  /// Stores pending changes, on the lane, to keep their order.
   private func store() {
     lane.run { [self] in
       var rest = state.withLock { state in
@@ -219,7 +219,7 @@ final class Blocklists: Sendable {
         }
       }
     } then: { [logger] outcome in
-      // What is missing is stored when the list is read after the next start.
+      // The list is read and stored again after the next start.
       if case .failure(let problem) = outcome {
         logger.error("a block list could not be stored", metadata: ["reason": "\(problem.text)"])
       }

@@ -5,13 +5,13 @@ import Synchronization
 import XMLStream
 import XMPP
 
-/// A pair of domains as the hub knows it: one live session for all users of the remote domain, as users of the local one
-/// reach them. It exists from the first use on, whether there is a stream or not; `LinkDriver` does its work.
+/// The link of a pair of domains: for the hub it is one live session for all users of the remote domain. It exists from its
+/// first use on, with or without a stream; `LinkDriver` does its work.
 final class FederationLink: RemoteLink {
   let id = SessionID(.random(in: .min ... .max))
   let pair: DomainPair
   let party: Party
-  /// The local domain, as the server's own requests are from it.
+  /// The local domain, from which the server sends its own requests.
   let localAddress: BareJID
   let home: Realm
   let door: DoorContext
@@ -20,7 +20,7 @@ final class FederationLink: RemoteLink {
   private let box: NIOLoopBoundBox<LinkDriver?>
   /// The attempts that had failed before the server was restarted.
   private let failures: Int
-  /// The use that the link is of, as `LinkUse`.
+  /// The present use of the link (`LinkUse`).
   private let use = Atomic<UInt8>(LinkUse.busy.rawValue)
   private let retired = Atomic<Bool>(false)
   private let admitted = Atomic<Bool>(true)
@@ -50,14 +50,14 @@ final class FederationLink: RemoteLink {
     lane.run { body(self.driver) }
   }
 
-  /// Returns what `body` finds on the link's loop.
+  /// Returns the result of `body` on the link's loop.
   func ask<Answer: Sendable>(_ body: @escaping @Sendable (LinkDriver) -> Answer) async -> Answer {
     await withCheckedContinuation { continuation in run { continuation.resume(returning: body($0)) } }
   }
 
   /// Whether the operator admits the domain.
   var isAdmitted: Bool { admitted.load(ordering: .relaxed) }
-  /// Returns whether that was news.
+  /// Returns whether this has changed.
   func setAdmitted(_ isAdmitted: Bool) -> Bool { admitted.exchange(isAdmitted, ordering: .relaxed) != isAdmitted }
 
   /// Stops with the server. The future ends with the link's streams, or after this time.
@@ -69,12 +69,12 @@ final class FederationLink: RemoteLink {
 
   // MARK: Being forgotten
 
-  /// Notes the use that the link is of. It is called for each event, and most change nothing.
+  /// Notes the present use of the link. It is called for each event, and usually changes nothing.
   func note(_ use: LinkUse) {
     if self.use.exchange(use.rawValue, ordering: .relaxed) != use.rawValue { federation.note(self, use) }
   }
 
-  /// Whether the link is forgotten: deliveries that still come are for the next one of its pair.
+  /// Whether the link is forgotten: later deliveries are for the next link of its pair.
   var isRetired: Bool { retired.load(ordering: .relaxed) }
   func retire() { retired.store(true, ordering: .relaxed) }
 

@@ -4,7 +4,7 @@ import NIOCore
 import Peers
 import XMPP
 
-/// The view and the actions of operators, and the end.
+/// The operator's view and actions, and the end of the link.
 extension LinkDriver {
   /// The state of a link as operators see it.
   struct Life: Sendable {
@@ -29,7 +29,7 @@ extension LinkDriver {
     }
   }
 
-  /// Ends the back-off after a failed attempt. Returns whether there was one.
+  /// Cancels the back-off after a failed attempt. Returns whether the link was backing off.
   func retry() -> Bool {
     guard case .backingOff = machine.phase else { return false }
     handle(.retry)
@@ -45,7 +45,7 @@ extension LinkDriver {
 
   /// Stops with the server: the streams are closed once what was written has been taken, or after `time`.
   ///
-  /// - Parameter end: Succeeds when they have ended, or when the time is over.
+  /// - Parameter end: Succeeds when the streams have ended, or when the time is over.
   func stop(_ end: EventLoopPromise<Void>, within time: TimeAmount) {
     let link = link
     let late = end.futureResult.eventLoop.scheduleTask(in: time) {
@@ -58,7 +58,7 @@ extension LinkDriver {
     stopOn()
   }
 
-  /// Closes the streams if nothing that was written waits to be taken, and reports when they have ended.
+  /// Closes the streams if everything written has been taken, and reports when they have ended.
   func stopOn() {
     guard let stopping, ledger.count == 0, !isRestDue else { return }
     if streams.isEmpty { return stopping.succeed() }
@@ -67,7 +67,7 @@ extension LinkDriver {
     close(StreamError(.systemShutdown))
   }
 
-  /// Ends the link with a domain that is not admitted any more: what waits is returned to its authors.
+  /// Ends the link with a domain that is no longer admitted: waiting messages are returned to their authors.
   func deny() {
     refuse(
       queue.take(before: nil),

@@ -8,12 +8,12 @@ import ServerMetrics
 import XMLStream
 import XMPP
 
-/// Does the work of a link on its event loop: passes events to `LinkMachine`, carries out what that decides, and writes rows
-/// of the outbox and live stanzas to the stream, in their order.
+/// Does the work of a link on its event loop: passes events to `LinkMachine`, performs its actions, and writes rows of the
+/// outbox and live stanzas to the stream, in their order.
 final class LinkDriver {
   unowned let link: FederationLink
   var machine: LinkMachine
-  /// All streams that are verified for the pair, and the one of them that is written to, on this loop.
+  /// All streams that are verified for the pair, and the one among them that is written to, which is on this loop.
   var streams: [FederationStreamHandle] = []
   private var stream: (any FederationStream)?
 
@@ -21,32 +21,32 @@ final class LinkDriver {
   var ledger = RowLedger(.none)
   private var taken = TakenRows()
   private var takenThrough = Position.zero
-  /// The last row that was owed; live stanzas stand behind it.
+  /// The last row to be sent; later live stanzas are sent behind it.
   private var owedThrough = Position.zero
   private var overdue = OverdueRows()
   var queue: LiveQueue
-  /// The requests of users here whose answers are awaited.
+  /// The requests of local users whose answers are awaited.
   private var requests: OpenRequests
 
   /// The posts and requests of the users behind the link.
   private(set) var work: LinkWork?
   private var isPaused = false
-  /// Whether a stream has shown a valid certificate of the domain before users here had to do with it: it is stored when they write.
+  /// Whether a stream has shown a valid certificate of a domain that no local user knows. It is stored when one writes to the domain.
   private var hasUnstoredCertificate = false
-  /// Whether the people of the other domain were shown as offline since the link exists.
+  /// Whether the users of the other domain have been shown as offline since the link was created.
   private var hasShownAbsence = false
-  /// The time since when a stream is being opened.
+  /// The time at which the opening of a stream began.
   private var openingSince: NIODeadline?
-  /// One of the rows that were written and not taken, with the time of its commit.
+  /// A row that was written and not yet taken, with the time of its commit, to measure the delay.
   private var timed: (position: Position, committed: Timestamp)?
   private var traced = TracedRows()
   private var heardAt: NIODeadline?
-  /// Whether what stanzas of this turn of the loop were answered with is still to be flushed.
+  /// Whether answers to stanzas of this tick of the loop must still be flushed.
   private var isFlushDue = false
-  /// Whether more live stanzas wait than were written at once, and the rest is still to be written.
+  /// Whether more live stanzas waited than are written at once, and others must still be written.
   private(set) var isRestDue = false
   private var timer: (at: NIODeadline, task: Scheduled<Void>)?
-  /// Whoever waits for the end while the server stops, and whether the streams were notified.
+  /// The promise that the server's stop waits for, and whether the streams were notified.
   var stopping: EventLoopPromise<Void>?
   var isShutDown = false
 
@@ -70,18 +70,18 @@ final class LinkDriver {
   // MARK: Deliveries
 
   func receive(_ delivery: Delivery) {
-    // An outcome is that of this link's own post, whose number another link may have given as well.
+    // An outcome belongs to this link's own post; another link may have used the same number.
     let isOwn = if case .outcome = delivery { true } else { false }
     if link.isRetired, isIdle, !isOwn { return link.federation.passOn(delivery, from: link) }
     switch delivery {
-    // The rows of a domain that is denied are being returned.
+    // Rows for a denied domain are being returned.
     case .owed where !link.isAdmitted: break
     case .owed(let row):
       if case .entry(let entry) = row.item { RemoteCalls.ended(entry, by: link) }
       owe(through: row.position)
       handle(.owed)
       if hasUnstoredCertificate { noteCertificate(isKnown: true) }
-      // What waits to be written before it has its time: then the row is read again.
+      // Waiting stanzas are written first, and the row is read again later.
       if stream != nil, cursor.arrived(row.position, lags: lags || !queue.isEmpty) { write(row) }
     case .signal(let signal, _):
       switch signal {
@@ -116,7 +116,7 @@ final class LinkDriver {
     schedule()
   }
 
-  /// Sends a live stanza, at once or when its turn comes; refuses it if there is no way.
+  /// Sends a live stanza, at once or behind those before it; refuses it while no stream can be opened.
   func send(_ item: LiveQueue.Item) {
     if let refusal = machine.refusal { return refuse([item], StanzaError(refusal, to: pair.remote)) }
     if stream?.isClosing == false, queue.isEmpty, cursor.state == .following {
@@ -141,7 +141,7 @@ final class LinkDriver {
     ledger.count >= FederationLimits.rowsUntakenMax || stream?.isWritable != true || stream?.isClosing != false
   }
 
-  /// Writes what waits, as far as the stream takes it.
+  /// Writes waiting rows and stanzas, while the stream is writable.
   private func writeOn() {
     guard let stream, !lags, !isRestDue else { return }
     if cursor.state == .following {
@@ -159,29 +159,29 @@ final class LinkDriver {
 
   private func write(_ page: Result<[OutboxRow], Problem>, to handle: FederationStreamHandle) {
     guard let stream, stream.handle === handle else { return }
-    // Rows that cannot be read stay where they are, and are read again for the next stream.
+    // Rows that cannot be read stay in the outbox, and are read again for the next stream.
     guard case .success(let rows) = page else { return stream.close(StreamError(.internalServerError)) }
     var last: Position?
     for row in rows {
       if lags || !write(row) { break }
       last = row.position
     }
-    // The store leaves out rows whose entry is gone, so only an empty page is surely the last.
+    // The store omits rows whose entry is gone, so only an empty page is certainly the last.
     cursor.told(through: last, isLast: rows.isEmpty)
     settle()
     writeOn()
     flush()
   }
 
-  /// Notes that nothing is owed any more, if so.
+  /// Reports to the machine if all rows have been taken.
   private func settle() {
     if ledger.count == 0, cursor.state == .following { self.handle(.settled) }
   }
 
-  /// Writes the live stanzas that stand before a row, or all if it is `nil`: so many at once. The rest follows when the loop has
-  /// served others.
+  /// Writes the live stanzas before a row, or all if it is `nil`, up to a number at once. The others follow when the loop has
+  /// served other links.
   ///
-  /// - Returns: Whether that was all.
+  /// - Returns: Whether all were written.
   @discardableResult private func writeLive(before row: Position?) -> Bool {
     for item in queue.take(before: row, most: FederationLimits.liveAtOnce) { write(item) }
     guard queue.isWaiting(before: row) else { return true }
@@ -193,8 +193,8 @@ final class LinkDriver {
     return false
   }
 
-  /// Goes on with live stanzas that others had to be served before. A stream that has begun with them gets all of them, as it does with
-  /// those that need not wait.
+  /// Continues with live stanzas after the loop has served other links. A stream that has begun to write them writes all of them,
+  /// even if it lags.
   private func writeRest() {
     isRestDue = false
     if stream?.isClosing == false, cursor.state == .following { writeLive(before: nil) } else { writeOn() }
@@ -212,7 +212,7 @@ final class LinkDriver {
     if case .stanza(let stanza) = item { requests.sent(stanza) }
   }
 
-  /// Writes a row behind the live stanzas before it. Returns whether it could be: not if these were too many to be written at once.
+  /// Writes a row behind the live stanzas before it. Returns `false` if these were too many to be written at once.
   @discardableResult private func write(_ row: OutboxRow) -> Bool {
     guard let stream, writeLive(before: row.position) else { return false }
     switch OutboxRendering.write(row, at: parley.clock.now, parley.hub, to: stream) {
@@ -269,7 +269,7 @@ final class LinkDriver {
     post(.taken(pair, through: position), completion: .session(link, token: TakenRows.token))
   }
 
-  /// Returns all that waits to its authors, but what was taken.
+  /// Returns all waiting rows to their authors, except those that were taken.
   func bounce(_ failure: FederationFailure) {
     if takenThrough > .zero { post(.taken(pair, through: takenThrough)) }
     post(.bounce(pair, positions: Position.zero...Position.end, failure))
@@ -287,9 +287,9 @@ final class LinkDriver {
     guard !streams.contains(where: { $0 === handle }) else { return }
     streams.append(handle)
     if isCertified { noteCertificate(isKnown: machine.hasRows || parley.isKnown(domain: pair.remote)) }
-    // One on another loop was opened by the other server, so it can do without what is written here.
+    // A stream on another loop was opened by the other server, and is only read.
     guard mayWrite, handle.loop.inEventLoop, let opened = handle.stream else { return self.handle(.theirs) }
-    // Both servers have opened one. This one stays, for what the other server writes to it.
+    // Both servers have opened a stream. This one stays open for stanzas of the other server.
     guard stream == nil else { return }
     stream = opened
     metrics.federationConnects.add(.opened)
@@ -305,7 +305,7 @@ final class LinkDriver {
 
   /// Notes a valid certificate of the domain.
   ///
-  /// - Parameter isKnown: Whether users here write to the domain, or know somebody there: then it is stored.
+  /// - Parameter isKnown: Whether local users write to the domain, or know a user of it: then the certificate is stored.
   private func noteCertificate(isKnown: Bool) {
     hasUnstoredCertificate = !isKnown
     let now = parley.clock.now
@@ -322,7 +322,7 @@ final class LinkDriver {
     stopOn()
   }
 
-  /// Handles the end of the stream that is written to.
+  /// Handles the end of the stream that this link writes to.
   private func ended(_ event: LinkMachine.Event) {
     let isWanted = stream?.isClosing == true
     letGo()
@@ -331,7 +331,7 @@ final class LinkDriver {
     if queue.hasPresence { handle(.presence) }
   }
 
-  /// Writes no more to the stream. Rows that it has not been seen to take are written to the next one.
+  /// Stops writing to the stream. Rows that it has not acknowledged are written to the next one.
   func letGo() {
     stream = nil
     traced.lost()
@@ -341,7 +341,7 @@ final class LinkDriver {
       StanzaError(.remoteServerTimeout, "The stream to \(pair.remote) has ended."))
   }
 
-  /// Opens a stream, unless the slot has been given back before the notice of it came.
+  /// Opens a stream, unless the link has returned the slot meanwhile.
   func slotGranted() {
     if link.federation.hasSlot(link) { handle(.slot) }
   }
@@ -349,7 +349,7 @@ final class LinkDriver {
   func failed(_ failure: OpenFailure) {
     metrics.federationConnects.add(.failed)
     openingSince = nil
-    // A link that waits for its next slot gave back that of this attempt when the other server opened a stream.
+    // A queued link has returned the slot of this attempt already, when the other server opened a stream.
     if machine.phase != .queued { link.federation.endSlot(of: link) }
     handle(.failed(failure))
   }
@@ -370,7 +370,7 @@ final class LinkDriver {
 
   // MARK: Stanzas of the other domain
 
-  /// Handles a stanza of the pair, and notifies its stream when it is handled for good.
+  /// Handles a stanza of the pair, and notifies its stream when the handling is complete.
   func received(_ stanza: Stanza, on handle: FederationStreamHandle) {
     heardAt = .now()
     metrics.federationStanzas.add(StanzaFlow(stanza.kind))
@@ -386,7 +386,7 @@ final class LinkDriver {
     flushSoon()
   }
 
-  /// Flushes once for all stanzas that are read in this turn of the loop: what residents are answered is written at once.
+  /// Flushes once for all stanzas that are read in this tick of the loop, with the answers to residents.
   private func flushSoon() {
     guard !isFlushDue else { return }
     isFlushDue = true
@@ -397,23 +397,23 @@ final class LinkDriver {
     }
   }
 
-  /// Reports that a message was returned. What was never in the outbox is passed on like any other error.
+  /// Reports that a message was returned. An error about a message that was never in the outbox is passed on.
   ///
-  /// - Parameter held: The number by which acknowledgements wait for it (`LinkWork.hold`).
+  /// - Parameter held: The number of its post, for which acknowledgements wait (`LinkWork.hold`).
   private func report(_ returned: ReturnedMessage, _ stanza: Stanza, _ held: Int) {
     let link = link
     let completion = Post.Completion.callback { result in
       link.lane.run {
         let isKnown = if case .success(let receipt) = result { !receipt.isRepeat } else { false }
         if !isKnown { RemoteInbound.received(stanza, from: link) }
-        // Passing it on may have been a post of the link.
+        // Passing it on may have posted by the link.
         link.work?.afterPosts { link.work?.release(held) }
       }
     }
     parley.submitSurely(Post(author: returned.sender, intent: .outbox(returned.report), completion: completion))
   }
 
-  /// Takes the answer to a barrier, and notes answers to requests of users.
+  /// Handles the answer to a barrier, and notes answers to requests of users.
   private func takes(_ stanza: Stanza) -> Bool {
     guard stanza.kind == .iq, stanza.iqType?.isRequest == false, let id = stanza.id, let from = try? stanza.from(),
       let to = try? stanza.to()
@@ -446,8 +446,8 @@ final class LinkDriver {
     link.note(isIdle ? .idle : machine.canYield && isWithoutStreams ? .waiting : .busy)
   }
 
-  /// Whether what is in the log may be written for residents. Without a stream the first of it opens one; what follows
-  /// waits for that.
+  /// Whether entries of the log may be written for residents. Without a stream the first entry opens one, and later ones
+  /// wait for it.
   var isWritable: Bool { stream.map { $0.isWritable && !$0.isClosing } ?? (machine.phase == .idle) }
 
   // MARK: The machine
@@ -491,7 +491,7 @@ final class LinkDriver {
     }
   }
 
-  /// Asks for the presence of the people of the other domain again, in pieces as well.
+  /// Requests the presence of the other domain's users again, one piece in a task of the loop.
   private func goOn(_ back: DomainReturn) {
     var back = back
     parley.hub.goOn(&back)
@@ -501,7 +501,7 @@ final class LinkDriver {
     link.mounted.loop.execute { link.driver.goOn(next) }
   }
 
-  /// Shows the people of the other domain as offline, one piece in a task of the loop: others are served between two.
+  /// Shows the other domain's users as offline, one piece in a task of the loop, so that others are served in between.
   private func goOn(_ departure: Departure) {
     var departure = departure
     parley.goOn(&departure)
@@ -546,7 +546,7 @@ final class LinkDriver {
 
   // MARK: What fails
 
-  /// Answers stanzas that cannot be sent, as the other server would: requests, and messages that somebody wrote.
+  /// Answers stanzas that cannot be sent with errors, as the other server would: requests, and messages by users.
   func refuse(_ items: [LiveQueue.Item], _ error: StanzaError) {
     for case .stanza(let stanza) in items {
       guard let reply = StanzaBytes.stanza({ Outbound.write(stanza, into: &$0) }), reply.mayBeAnswered,
@@ -559,8 +559,8 @@ final class LinkDriver {
 }
 
 extension StanzaError {
-  /// The answer to a stanza that cannot be sent. It is for users; the reason of the failure may name addresses, ports and
-  /// configured routes, and is for the log and for administrators.
+  /// The answer to a stanza that cannot be sent. It does not contain the failure's reason, which may name addresses, ports
+  /// and routes, and is only for the log and administrators.
   init(_ failure: OpenFailure, to domain: String) {
     self =
       failure.isFinal

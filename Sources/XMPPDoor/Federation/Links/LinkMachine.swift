@@ -1,40 +1,39 @@
 // The life of a link, as a value without IO. Theory:
 //
 // A link stands for a pair of domains for as long as it is used; streams come and go below it. It has at most one
-// stream that it writes to. It opens one when there is something to send, and not before:
+// stream that it writes to. It opens one only when there is something to send:
 //
 //     idle    -owed, live-> queued       a slot is asked for: few streams are opened at once
 //     queued  -slot-> opening            DNS, TCP, TLS, negotiation, proof of identity
-//     queued  -live stanzas fail-> idle  if no rows or presence wait and no stream was lost: nothing is left to open one for
+//     queued  -live stanzas fail-> idle  if no rows or presence wait and no stream was lost: no stream is needed
 //     queued, backing off -yield-> idle  if no rows wait and no stream was lost, since there are too many links
 //     opening -opened-> open
 //     opening -failed-> backing off      5 s, 10, 20, ... 10 min, a fifth more or less
 //     open    -closed-> queued           if rows wait; backing off if this happens again and again; otherwise idle
 //     open    -lost-> queued             the other server may have crashed
-//     open    -ended-> queued            if rows wait; otherwise idle: an end that this server wanted is no fault
+//     open    -ended-> queued            if rows wait; otherwise idle: this server has closed it in order
 //     open    -idle for long-> idle
 //     backing off -time is over, theirs, retry-> queued if rows wait or the last stream was lost, otherwise idle
-//     any     -denied-> idle             the operator refuses the domain: nothing waits any more
-//     any     -stop-> stopped            an open stream stays until what is written is taken
+//     any     -denied-> idle             the operator refuses the domain: waiting rows are returned
+//     any     -stop-> stopped            an open stream stays until everything written has been taken
 //     any     -opened-> open             the other server opened one that takes stanzas both ways (XEP-0288)
 //
 // If both servers open a stream at the same time, there are two, as between servers without XEP-0288 (RFC 6120 4.5), and
 // each server writes to the one that it saw open first. Neither is closed: the other server may be writing to it already.
 //
 // Two kinds of stanzas are sent. *Rows* of the outbox are kept until the other server has taken them, so they only need
-// the link to try again. *Live* stanzas (presence, IQs, chat states) are kept by nobody: they wait for a stream that is
-// being opened, for as long as a person waits, and fail at once while the link backs off. Presence waits longer, for some minutes at
-// most: after a restart all users show theirs at once, and it may take so long until a domain gets a slot.
+// the link to try again. *Live* stanzas (presence, IQs, chat states) are not stored: they wait for a stream that is
+// being opened, only as long as a person would wait, and fail at once while the link backs off. Presence waits for up to
+// some minutes: after a restart all users show theirs at once, and a domain may wait that long for a slot.
 //
 // A failure is *final* if no later attempt can succeed (there is no such domain): the rows that wait are returned to
 // their authors, and so are later ones until the back-off is over.
 //
-// People of the other domain are shown as offline after some minutes without a stream although one was tried for, and at
-// once if its server said that it goes; a server that says so again and again is believed once in as many minutes, since all
-// who see its people are sent their presence. After that time the people are shown as offline, or asked for if there is a stream.
-// A link without a stream because nobody said anything changes nothing. After a stream that was lost a new one is tried for
-// until then, even if there is nothing to send: with it their presence is asked for again, since a server that crashed does
-// not tell who has gone.
+// Users of the other domain are shown as offline after some minutes of failed attempts to open a stream, and at once if
+// their server announces that it shuts down. A repeated announcement counts only after as many minutes, since each is sent
+// to all who see these users; then the users are shown as offline, or asked for their presence if there is a stream. A link
+// that is idle for want of stanzas changes nothing. After a lost stream the link tries to open a new one, even with nothing
+// to send, and then asks for presence again, since a server that has crashed does not announce who has left.
 
 import NIOCore
 
@@ -42,7 +41,7 @@ struct LinkMachine: Equatable, Sendable {
   enum Phase: Equatable, Sendable {
     /// There is no stream, and nothing to send.
     case idle
-    /// It waits for a slot to open a stream in.
+    /// The link waits for a slot to open a stream.
     case queued
     case opening
     case open(since: NIODeadline)
@@ -55,34 +54,34 @@ struct LinkMachine: Equatable, Sendable {
   enum Event: Equatable, Sendable {
     /// A row waits in the outbox.
     case owed
-    /// Something live is to be sent, and waits.
+    /// A live stanza waits to be sent.
     case live
     /// A presence stanza or a presence probe was added to those that wait for a stream.
     case presence
-    /// The link has a slot to open a stream in.
+    /// The link has got a slot to open a stream.
     case slot
     /// There is a stream that may be written to.
     case opened
     case failed(OpenFailure)
     /// The stream has ended, because the other server closed it or by an error of either.
     case closed
-    /// The connection broke: the other server may have crashed, and its people with it.
+    /// The connection broke: the other server may have crashed, and its users may be offline.
     case lost
     /// The stream has ended because this server closed it in order.
     case ended
-    /// The operator refuses the domain; the rows that wait are returned by whoever reports this.
+    /// The operator refuses the domain; the sender of this event returns the waiting rows.
     case denied
-    /// There are too many links: this one makes room if it can (`canYield`).
+    /// There are too many links: this one becomes idle if it can (`canYield`).
     case yield
-    /// The other server has said that it goes (RFC 6120 4.9.3.20 `system-shutdown`, 4.9.3.5 `host-gone`).
+    /// The other server has announced that it shuts down (RFC 6120 4.9.3.20 `system-shutdown`, 4.9.3.5 `host-gone`).
     case left
-    /// The other domain has opened a stream: its server is there.
+    /// The other domain has opened a stream, so its server can be reached.
     case theirs
-    /// An operator wants the link to try.
+    /// An operator requests an attempt.
     case retry
     /// A stanza was sent or received.
     case used
-    /// Everything that was owed has been taken.
+    /// The other server has taken all rows.
     case settled
     /// `deadline` has come.
     case tick
@@ -90,17 +89,17 @@ struct LinkMachine: Equatable, Sendable {
   }
 
   enum Action: Equatable, Sendable {
-    /// Asks for a slot to open a stream in.
+    /// Requests a slot to open a stream.
     case queue
-    /// Gives back the slot, or ends the waiting for it.
+    /// Returns the slot, or stops waiting for it.
     case withdraw
     case open
-    /// Writes what waits.
+    /// Writes waiting rows and stanzas.
     case send
     case close
-    /// Answers everything live that waits with an error.
+    /// Answers all waiting live stanzas with an error.
     case refuse(OpenFailure)
-    /// The same for everything but presence.
+    /// Answers all waiting live stanzas except presence with an error.
     case refuseRequests(OpenFailure)
     /// Returns the rows that wait to their authors.
     case bounce(OpenFailure)
@@ -110,7 +109,7 @@ struct LinkMachine: Equatable, Sendable {
     case recover
     /// Shows the people of the other domain as offline.
     case absent
-    /// Asks for the presence of the people of the other domain again.
+    /// Requests the presence of the other domain's users again.
     case present
   }
 
@@ -118,26 +117,26 @@ struct LinkMachine: Equatable, Sendable {
   /// The attempts that have failed since the last one that succeeded.
   private(set) var failures: Int
   private var lastFailure: OpenFailure?
-  /// The streams that ended soon after they were opened, since the last one that did not.
+  /// The number of streams in a row that ended soon after they were opened.
   private var flaps = 0
   /// Whether rows wait.
   private(set) var hasRows = false
-  /// The time at which what waits live fails, apart from presence.
+  /// The time at which waiting live stanzas fail, except presence.
   private var liveUntil: NIODeadline?
-  /// The time at which everything that waits live fails, also presence; `nil` if no presence waits.
+  /// The time at which all waiting live stanzas fail, including presence; `nil` if no presence waits.
   private var presenceUntil: NIODeadline?
   /// The beginning of the attempts that have not succeeded yet.
   private var triedSince: NIODeadline?
   /// Whether the people of the other domain have been shown as offline.
   private var isAbsent = false
-  /// The time at which they were last shown as offline.
+  /// The time at which these users were last shown as offline.
   private var absentAt: NIODeadline?
-  /// The time at which the server is believed that it goes: it has said so soon after `absentAt`.
+  /// The time at which an announced shutdown takes effect that came too soon after `absentAt`.
   private var leavesAt: NIODeadline?
-  /// Whether the last stream was lost: what is known of those people may be old.
+  /// Whether the last stream was lost, so that the known presence of these users may be outdated.
   private var asksAnew = false
   private var usedAt: NIODeadline
-  /// Whether the server stops, and only what is written is still to be taken.
+  /// Whether the server stops, and only waits until everything written has been taken.
   private var isStopping = false
   private let idle: TimeAmount
   private let absence: TimeAmount
@@ -159,8 +158,8 @@ struct LinkMachine: Equatable, Sendable {
 
   var isOpen: Bool { if case .open = phase { true } else { false } }
 
-  /// Whether the link waits for a stream that nothing needs but live stanzas, or backs off without any. What it forgets by making room is
-  /// the length of its next pause.
+  /// Whether the link waits for a stream that only live stanzas need, or backs off without any. If it becomes idle, it forgets only
+  /// the length of its next back-off.
   var canYield: Bool {
     switch phase {
     case .queued, .backingOff: !hasRows && !asksAnew
@@ -168,7 +167,7 @@ struct LinkMachine: Equatable, Sendable {
     }
   }
 
-  /// The failure with which something live is refused at once; `nil` if it is sent, or waits for a stream.
+  /// The failure with which live stanzas are refused at once; `nil` if they are sent, or wait for a stream.
   var refusal: OpenFailure? {
     switch phase {
     case .backingOff(_, let failure): failure
@@ -200,7 +199,7 @@ struct LinkMachine: Equatable, Sendable {
     return .nanoseconds(Int64(pause * (1 + FederationLimits.retrySpread * (2 * random - 1))))
   }
 
-  /// Handles an event. `random` is between 0 and 1; only a pause takes it, as each is a call of the kernel.
+  /// Handles an event. `random` is between 0 and 1; it is evaluated only for a back-off, as each call enters the kernel.
   mutating func handle(_ event: Event, at now: NIODeadline, random: @autoclosure () -> Double) -> [Action] {
     if phase == .stopped { return event == .live || event == .presence ? [.refuse(Self.stopping)] : [] }
     switch event {
@@ -215,7 +214,7 @@ struct LinkMachine: Equatable, Sendable {
       }
       return phase == .idle ? queue(at: now) : []
     case .slot:
-      // A second notice of the slot that the link has already.
+      // A repeated notice of the slot that the link has already.
       guard phase == .queued else { return [] }
       phase = .opening
       return [.open]
@@ -229,7 +228,7 @@ struct LinkMachine: Equatable, Sendable {
       guard isOpen else { return [] }
       return isStopping ? stopped() : awake(at: now)
     case .denied:
-      // A stream that is opened all the same is not the link's any more, so nothing else gives the slot back.
+      // A stream that opens later no longer belongs to the link, so nothing else returns the slot.
       let actions: [Action] = phase == .queued || phase == .opening ? [.withdraw] : []
       (phase, hasRows, liveUntil, presenceUntil, triedSince, asksAnew) = (.idle, false, nil, nil, nil, false)
       return actions
@@ -281,9 +280,9 @@ struct LinkMachine: Equatable, Sendable {
     return actions
   }
 
-  /// Ends the waiting for a stream, and what waits live. A stream that nobody has tried for is not missed.
+  /// Stops waiting for a stream, and refuses waiting live stanzas. The link counts as idle, not as unreachable.
   private mutating func yielded(_ failure: OpenFailure) -> [Action] {
-    // The place is given up first, as whoever reads the refusal may queue anew.
+    // The slot is returned first, since a handler of the refusal may queue again.
     let actions: [Action] = (phase == .queued ? [.withdraw] : []) + (waitsLive ? [.refuse(failure)] : [])
     (phase, liveUntil, presenceUntil) = (.idle, nil, nil)
     if failures == 0 { triedSince = nil }

@@ -9,17 +9,17 @@ final class LinkWork {
   private(set) weak var link: (any RemoteLink)?
   private let parley: Parley
   private let loop: any EventLoop
-  /// The domain elsewhere, and the posts of all domains of its zone; `nil` for a component.
+  /// The remote domain, and the posts of all domains of its zone; `nil` for a component.
   private let place: (domain: String, zone: String, posts: ZonePosts)?
-  /// Is called when there may be room again.
+  /// Called when there may be room again.
   private let readOn: () -> Void
 
   private struct Posted {
     let author: UserID
-    /// The stanza that an error is the answer to.
+    /// The stanza that is answered if the post is refused.
     let stanza: Stanza
     let then: ((Result<Receipt, Problem>) -> Void)?
-    /// The work that waits for it, of the same author.
+    /// The work of the same author that waits for the post.
     var behind: [() -> Void] = []
   }
   /// Counts the posts of one author whose outcomes are awaited, and the work that waits behind them.
@@ -47,9 +47,9 @@ final class LinkWork {
   private var postedCount = 0
   /// The number of posts before `inFlightHead`: they and all before them are settled.
   private var settledCount = 0
-  /// The posts that found the inbox full.
+  /// The posts for which the inbox had no room.
   private var unsent: [Post] = []
-  /// The sessions of those who make one request, until it is answered.
+  /// The sessions of users who make only one request, until it is answered.
   private var requests: [ObjectIdentifier: RemoteOutlet] = [:]
   /// The pictures and vCards that are being fetched, and the clients that wait for each (`RemoteProfiles`).
   var pictures: [RemoteProfileSource: Set<FullJID>] = [:]
@@ -57,7 +57,7 @@ final class LinkWork {
   var announcedAffiliations = EmbeddedAffiliation.Announced.unknown
   /// The number of requests whose author's identity is being looked up.
   private var identifying = 0
-  /// The number of sessions that want nothing read for the moment.
+  /// The number of sessions that have paused reading.
   private var pausedCount = 0
   private(set) lazy var residents = Residents(
     self, of: place.map { (domain: $0.domain, zone: $0.zone) }, parley.options.memory.residents)
@@ -97,8 +97,8 @@ final class LinkWork {
     return place.posts.isFull(place.zone, ofLink: posts, isKnown: parley.isKnown(domain: place.domain))
   }
 
-  /// Whether one author may have to wait for much longer than the others, for the before-send hook. Then the link is read
-  /// on until much more waits.
+  /// Whether the before-send hook may delay one author much longer than the others. Then the link is read until much more
+  /// waits.
   private var asks: Bool { parley.asksBeforeMessages }
   /// Whether an outcome is handled, with the work behind it. Stanzas that are read meanwhile would overtake this work.
   private var isSettling = false
@@ -107,7 +107,7 @@ final class LinkWork {
     if !isSettling { readOn() }
   }
 
-  /// Returns whether the link is read on although a session has as many posts under way as a client's may.
+  /// Returns whether the link continues to read although a session has the maximum number of posts under way.
   func readsOn(for session: XMPPSession) -> Bool {
     asks && !parley.isFull && !session.hasTooMuchWaiting
   }
@@ -155,8 +155,8 @@ final class LinkWork {
     waiting.append((postedCount, run))
   }
 
-  /// Runs work once all posts so far are done, and those of sessions for the stanzas so far: an acknowledgement says that
-  /// they are stored (XEP-0198).
+  /// Runs work once all posts so far are done, including those of sessions: an acknowledgement confirms that they are
+  /// stored (XEP-0198).
   func afterAll(_ run: @escaping () -> Void) {
     afterPosts { [self] in
       if releasedThrough == heldCount { return run() }
@@ -179,12 +179,12 @@ final class LinkWork {
     let ready = acknowledging.prefix { $0.after <= releasedThrough }
     acknowledging.removeFirst(ready.count)
     for next in ready { next.run() }
-    // Also where no acknowledgement has waited: a link of a full zone is not read before this post, its last, is done.
+    // Required even if no acknowledgement waits: in a full zone the link is not read until this post, its last, is done.
     goOn()
   }
 
-  /// Returns the last post of a session that ends, which is not delivered the outcomes of its posts. They are committed before it, as the
-  /// posts of one author keep their order also where they wait for the before-send hook, and are released with its commit.
+  /// Returns the last post of a session that ends and no longer gets the outcomes of its posts. They are committed before it, since the
+  /// posts of one author keep their order even if they wait for the before-send hook; so they are released with its commit.
   func releasing(_ numbers: Set<Int>, of author: Party) -> Post {
     let me = NIOLoopBound(self, eventLoop: loop)
     let loop = loop
@@ -223,7 +223,7 @@ final class LinkWork {
       inFlightHead += 1
       settledCount += 1
     }
-    // Also while more keeps coming, as a busy domain's does: what is settled would be kept until it pauses.
+    // Settled posts are removed even while more arrive; otherwise a busy domain's would be kept until it pauses.
     if inFlightHead == inFlight.count
       || inFlightHead >= DoorLimits.postsInFlightMax && 2 * inFlightHead >= inFlight.count
     {
@@ -237,7 +237,7 @@ final class LinkWork {
       link?.refuse(posted.stanza, problem)
     }
     for run in posted.behind { run() }
-    // One settled post may be what thousands have waited for, which are removed together.
+    // Thousands of items may have waited for one post; they are removed together.
     var ready: [() -> Void] = []
     while ready.count < waiting.count, waiting[ready.count].after <= settledCount {
       ready.append(waiting[ready.count].run)
@@ -248,7 +248,7 @@ final class LinkWork {
     goOn()
   }
 
-  /// Counts what waits no more of an author.
+  /// Subtracts work and posts of an author that no longer wait.
   private func drop(_ behind: Int, andPosts posts: Int = 0, of author: UserID) {
     behindCount -= behind
     guard let line = lines[author] else { return }
@@ -266,7 +266,7 @@ final class LinkWork {
     goOn()
   }
 
-  /// Finds the stored identity of somebody who asks; one who is not stored stays as they came.
+  /// Finds the stored identity of a requester; a user who is not stored keeps their provisional id.
   func identify(_ address: BareJID, then: @escaping (Party) -> Void) {
     guard let link else { return }
     identifying += 1
@@ -291,13 +291,13 @@ final class LinkWork {
     if pausedCount == 0 { goOn() }
   }
 
-  /// Continues when the other side takes more: what its users have missed comes from the log.
+  /// Continues when the other side is writable again: its users get missed entries from the log.
   func resumeReading() {
     for request in Array(requests.values) { request.session?.resumeReading() }
     residents.resumeReading()
   }
 
-  /// Ends with the link. Requests are carried out all the same; there is nowhere to answer.
+  /// Ends with the link. Pending requests are still performed, but not answered.
   func end() {
     waiting = []
     acknowledging = []

@@ -4,9 +4,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// The live stanzas of a link that wait for their place in its stream, as a value: for a stream that is being opened, or
-/// for the rows of the outbox that were owed before them. It is bounded in number and bytes, and so are the bytes of all links together
-/// and of each author in them (`SessionMemory.links`).
+/// The live stanzas of a link that wait, as a value: for a stream that is being opened, or for earlier rows of the outbox. It is
+/// bounded in number and bytes, and so are the bytes of all links together and of each author in them (`SessionMemory.links`).
 struct LiveQueue: Sendable {
   enum Item: Sendable {
     case presence(Presence, to: BareJID)
@@ -25,7 +24,7 @@ struct LiveQueue: Sendable {
       }
     }
 
-    /// Whether it is a presence, or the question for one: nobody waits for its answer, and it is of use whenever it comes.
+    /// Whether it is a presence or a presence probe: no user waits for it, and it is useful even if it is late.
     var isPresence: Bool {
       switch self {
       case .presence: true
@@ -43,8 +42,8 @@ struct LiveQueue: Sendable {
       }
     }
 
-    /// The kind of presence of which only the last is of use. A presence to a resource is of no such kind: it may enter a room (XEP-0045),
-    /// which the next one to the same address does not. An available presence does not replace an unavailable one, by which its author
+    /// The kind of presence of which only the last one matters. A presence to a resource has no such kind: it may enter a room
+    /// (XEP-0045), which the next one to the same address does not. An available presence does not replace an unavailable one, which
     /// leaves a room.
     fileprivate var kind: Kind? {
       switch self {
@@ -78,16 +77,16 @@ struct LiveQueue: Sendable {
   private struct Waiting: Sendable {
     let number: Int
     let item: Item
-    /// The last row that was owed before it.
+    /// The last row to be sent before it.
     let after: Position
     let owner: String
   }
-  /// The presence of a kind that waits.
+  /// The waiting presence of a kind.
   private struct Last: Sendable {
     let number: Int
     let byteCount: Int
   }
-  /// The stanzas that wait. Each has a number, so that a presence that replaces another moves none of the others.
+  /// The waiting stanzas. Each has a number, so that a presence can replace another without moving the others.
   private var waiting = NumberedQueue<Waiting>()
   private var presences = 0
   private var byteCount = 0
@@ -96,7 +95,7 @@ struct LiveQueue: Sendable {
   private let zone: String
   private let memory: WaitingBytes
 
-  /// Creates the queue of a link to a domain, which counts as the author of what the server itself writes: that answers the domain.
+  /// Creates the queue of a link to a domain. The domain counts as the author of the server's own stanzas, which answer it.
   init(to domain: String, _ memory: WaitingBytes) {
     zone = DomainZone.of(domain)
     self.memory = memory
@@ -106,8 +105,8 @@ struct LiveQueue: Sendable {
   var hasPresence: Bool { presences > 0 }
   var hasRequests: Bool { waiting.count > presences }
 
-  /// Adds a stanza behind the rows up to a position. A presence replaces the one before it of the same kind, and stands behind all others.
-  /// Returns `false` at a bound; then what waited still waits.
+  /// Adds a stanza behind the rows up to a position. A presence replaces an earlier one of the same kind, and is queued last.
+  /// Returns `false` at a bound; then the queue is unchanged.
   mutating func append(_ item: Item, after: Position) -> Bool {
     let (kind, bytes, owner) = (item.kind, item.byteCount, item.author?.shareName ?? zone)
     let former = kind.flatMap { last[$0] }
@@ -135,20 +134,20 @@ struct LiveQueue: Sendable {
     return requests
   }
 
-  /// Removes and returns the stanzas that stand before a row, or all if it is `nil`: the first `most` of them.
+  /// Removes and returns the first `most` stanzas before a row, or of all if it is `nil`.
   mutating func take(before row: Position?, most: Int = .max) -> [Item] {
     var taken: [Item] = []
     while taken.count < most, isWaiting(before: row), let stanza = waiting.popFirst() { taken.append(leave(stanza)) }
     return taken
   }
 
-  /// Returns whether stanzas stand before a row; whether there are any if it is `nil`.
+  /// Returns whether stanzas wait before a row; with `nil`, whether any wait.
   func isWaiting(before row: Position?) -> Bool {
     guard let first = waiting.first else { return false }
     return row.map { first.after < $0 } ?? true
   }
 
-  /// Counts a stanza no more that was removed. Returns what it was.
+  /// Releases the memory of a removed stanza, and returns its item.
   private mutating func leave(_ removed: Waiting) -> Item {
     let bytes = removed.item.byteCount
     byteCount -= bytes
@@ -167,7 +166,7 @@ extension RelayedStanza {
 }
 
 extension Party {
-  /// The name by which authors are compared where links divide memory among them: of one elsewhere the zone of the domain, as
-  /// subdomains cost nothing.
+  /// The name with which an author shares the memory of links: for a remote author the zone of the domain, since subdomains cost
+  /// nothing.
   var shareName: String { realm.isRemote ? DomainZone.of(address.domain) : address.description }
 }

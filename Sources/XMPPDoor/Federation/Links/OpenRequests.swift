@@ -2,9 +2,9 @@ import Addresses
 import Basics
 import Dialogs
 
-/// The requests of users here that were sent to another domain and are not answered yet, as a value: if the stream ends,
-/// their requesters get an error. At `FederationLimits.requestsMax` the oldest is forgotten. Their bytes are part of the memory of the
-/// links (`SessionMemory.links`); at its bounds a request is sent without being recorded here.
+/// The unanswered requests of local users to another domain, as a value: if the stream ends, their requesters get an error. At
+/// `FederationLimits.requestsMax` the oldest is forgotten. Their bytes are part of the memory of the links
+/// (`SessionMemory.links`); at its bounds a request is sent without being recorded here.
 struct OpenRequests: Sendable {
   private struct Key: Hashable {
     let id: String
@@ -17,7 +17,7 @@ struct OpenRequests: Sendable {
 
   init(_ memory: WaitingBytes) { self.memory = memory }
 
-  /// Notes that a stanza was sent; only requests are kept, and of each what its requester is answered with.
+  /// Notes that a stanza was sent. Only requests are kept, with the parts that an answer needs.
   mutating func sent(_ stanza: RelayedStanza) {
     guard case .iq(let type) = stanza.name, type == "get" || type == "set", let id = stanza.id else { return }
     let requester = Outbound.address(stanza.from.address, stanza.fromResource)

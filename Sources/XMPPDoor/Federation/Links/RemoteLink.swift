@@ -3,10 +3,10 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// The way between this server and the users of a remote domain: a component's connection (XEP-0114), or the streams of
-/// a pair of domains. `RemoteInbound` handles the stanzas that come by it. It is confined to its event loop.
+/// The connection to the users of a remote domain: a component's (XEP-0114), or the streams of a pair of domains.
+/// `RemoteInbound` handles its stanzas. It is confined to its event loop.
 protocol RemoteLink: LiveSession {
-  /// The realm that it reaches.
+  /// The local realm whose users it reaches.
   var home: Realm { get }
   /// The realm of the users behind it.
   var realm: RealmID { get }
@@ -15,10 +15,10 @@ protocol RemoteLink: LiveSession {
   /// The posts and requests of the users behind it.
   var work: LinkWork? { get }
 
-  /// Returns whether stanzas for this domain of ours may come by the link.
+  /// Returns whether stanzas for this local domain may come by the link.
   func speaksFor(_ domain: String) -> Bool
-  /// Whether the other side takes more at the moment. While it does not, what is in the log waits there: the link's
-  /// owner calls `LinkWork.resumeReading` as soon as it does again.
+  /// Whether the other side accepts more at the moment. Otherwise entries wait in the log, until the link's owner calls
+  /// `LinkWork.resumeReading`.
   var isWritable: Bool { get }
   func write(_ body: (inout ElementWriter) -> Void)
   func flush()
@@ -33,7 +33,7 @@ extension RemoteLink {
     work?.post(intent, by: author, for: stanza, behalf: behalf)
   }
 
-  /// Sends an event to the client elsewhere that it is for (`NodeEvent.recipient`).
+  /// Sends an event to its remote recipient (`NodeEvent.recipient`).
   func notify(_ event: NodeEvent) {
     guard let recipient = event.recipient else { return }
     write { NodeWriter.write(event, to: recipient, into: &$0) }

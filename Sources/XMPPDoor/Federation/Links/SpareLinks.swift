@@ -1,17 +1,17 @@
 import Dialogs
 
-/// The use that a link is of at the moment, as far as it matters where there are too many links.
+/// The present use of a link, which decides whether it can be forgotten when there are too many.
 enum LinkUse: UInt8 {
   /// It has a stream, opens one, or has rows to send.
   case busy
-  /// It has no stream, and at most stanzas to send that are stored nowhere.
+  /// It has no stream, and no stored rows to send, but possibly live stanzas.
   case waiting
   /// It has no stream, and nothing to send.
   case idle
 }
 
-/// The links that can make room for others, as a value: idle ones in the order in which they became idle, and those that wait, by zone
-/// (`DomainZone`). A change costs the same however many links there are.
+/// The links that can make room for others, as a value: idle ones in the order in which they became idle, and waiting ones by zone
+/// (`DomainZone`). The cost of a change does not depend on the number of links.
 struct SpareLinks<Link: AnyObject> {
   private enum Place {
     case idle(Int)
@@ -26,7 +26,7 @@ struct SpareLinks<Link: AnyObject> {
   /// The number of idle links.
   var idleCount: Int { idle.count }
 
-  /// Notes the use that a link is of from now on.
+  /// Notes the use of a link from now on.
   mutating func note(_ link: Link, of zone: String, _ use: LinkUse) {
     let id = ObjectIdentifier(link)
     switch places.removeValue(forKey: id) {
@@ -53,8 +53,8 @@ struct SpareLinks<Link: AnyObject> {
     return link
   }
 
-  /// Removes and returns so many links that wait: those of the zone with the most of them, then those of the next one. It looks at all
-  /// zones.
+  /// Removes and returns up to `max` waiting links: those of the zone with the most of them, then those of the next zone. It looks at
+  /// all zones.
   mutating func takeWaiting(_ max: Int) -> [Link] {
     var taken: [Link] = []
     let zones = waiting.map { (name: $0.key, count: $0.value.count) }.sorted { $0.count > $1.count }

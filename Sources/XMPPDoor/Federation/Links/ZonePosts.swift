@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Counts the posts of other servers' users whose outcomes are awaited, by the zones of their domains (`DomainZone`): with as many as
-/// each link may have, one owner's subdomains would fill the inbox, and everybody would wait.
+/// Counts the posts of remote users whose outcomes are awaited, by the zones of their domains (`DomainZone`). With only a limit for
+/// each link, one owner's subdomains could fill the inbox, and everybody would wait.
 final class ZonePosts: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 
@@ -12,12 +12,12 @@ final class ZonePosts: Sendable {
     }
   }
 
-  /// Returns whether the domains of a zone have so many under way that a link with posts of its own waits. A link without any does
-  /// not wait, so that no domain keeps the others of its zone out.
+  /// Returns whether a zone has so many posts under way that a link with posts of its own must wait. A link without any need not
+  /// wait, so that no domain can exclude the others of its zone.
   ///
   /// - Parameters:
   ///   - ofLink: The number that one link may have.
-  ///   - isKnown: Whether acquaintances of somebody here have been heard from the link's domain.
+  ///   - isKnown: Whether local users know users of the link's domain.
   func isFull(_ zone: String, ofLink: Int, isKnown: Bool) -> Bool {
     let most = isKnown ? FederationLimits.postsPerKnownZoneMax : FederationLimits.postsPerZoneMax
     return counts.withLock { $0[zone, default: 0] } >= max(most, ofLink)

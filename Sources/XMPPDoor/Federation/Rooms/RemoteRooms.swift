@@ -4,8 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Handles stanzas from elsewhere to rooms here (XEP-0045). Somebody who enters becomes a resident, whose session then
-/// handles its stanzas as a local client's does (`RoomInbound`); others may do what a local user may who is in no room.
+/// Handles stanzas of remote users to local rooms (XEP-0045). A user who enters becomes a resident, whose session then
+/// handles stanzas as a local client's does (`RoomInbound`); others may do the same as local users outside a room.
 enum RemoteRooms {
   static func received(_ arrival: RemoteArrival, _ work: LinkWork) throws(StanzaError) {
     if let refusal = arrival.parley.hub.refusalOfRooms(to: arrival.sender) { throw StanzaError(inRoom: refusal) }
@@ -17,7 +17,7 @@ enum RemoteRooms {
     work.residents.flushed(resident)
   }
 
-  /// Handles a stanza of somebody who is in no room here.
+  /// Handles a stanza of a remote user who is in no local room.
   private static func visit(_ arrival: RemoteArrival, _ work: LinkWork) throws(StanzaError) {
     let stanza = arrival.stanza
     switch stanza.kind {
@@ -50,7 +50,7 @@ enum RemoteRooms {
     return arrival.stanza.element.first(.mucJoin).map { JoinElement($0) }
   }
 
-  /// Introduces somebody to the core, and lets them enter as a resident.
+  /// Stores the identity of a remote user, and lets them enter as a resident.
   private static func enter(_ arrival: RemoteArrival, _ join: JoinElement, _ work: LinkWork) throws(StanzaError) {
     let (link, stanza, room) = (arrival.link, arrival.stanza, arrival.to.bare)
     let address = try sender(arrival)
@@ -70,14 +70,14 @@ enum RemoteRooms {
         resident.received(stanza)
         work.residents.flushed(resident)
       case .failure(let problem) where problem.code == Problem.roomUnknown.code:
-        // XEP-0045 10.1.1: rooms are made by users of this server alone.
+        // XEP-0045 10.1.1: only users of this server may create rooms.
         refuse(StanzaError(.notAllowed, "there is no such room, and only users of this server make rooms"))
       case .failure(let problem): refuse(StanzaError(inRoom: problem))
       }
     }
   }
 
-  /// The address of a client: rooms know nobody else.
+  /// The full address of the sender, which rooms require.
   private static func sender(_ arrival: RemoteArrival) throws(StanzaError) -> FullJID {
     guard let address = try? FullJID(arrival.from) else {
       throw StanzaError(.badRequest, "rooms are entered from a full address")

@@ -3,31 +3,31 @@ import Basics
 import Dialogs
 import XMPP
 
-/// The residents of a link: one session for each user elsewhere, by their full address, while it is an occupant of rooms
-/// here; and another for each client that is in a call with an app here (`RemoteCalls`). Theory:
+/// The residents of a link: one session for each remote client, by its full address, while it is an occupant of local
+/// rooms; and another for each client that is in a call with a local app (`RemoteCalls`). Theory:
 ///
-/// Rooms know sessions, and a resident is one: its handle is its seat, its place in the log is its own, and its stanzas
-/// leave by the link. It is in no hub, so nothing but rooms reaches it. It is made with the stored identity of its user
-/// (`RoomIntent.introduce`), since seats, affiliations and occupant ids are those of that identity.
+/// Rooms know sessions, and a resident is one: it has a seat by its handle and its own position in the log, and its
+/// stanzas are sent by the link. It is not registered in the hub, so only rooms reach it. It has the stored identity of
+/// its user (`RoomIntent.introduce`), to which seats, affiliations and occupant ids belong.
 ///
-/// What is said in a room is read from the log when the link takes nothing for a while; presence is not in the log, and
-/// is the link's to keep or drop. A resident ends when it has left its last room, or with `end`.
+/// While the link is not writable, entries of a room wait in the log; presence is not in the log, and the link queues or
+/// drops it. A resident ends when it has left its last room, or with `end`.
 final class Residents {
   private unowned let work: LinkWork
   private var outlets: [FullJID: RemoteOutlet] = [:]
-  /// The numbers of residents in each room and of each user, as everybody may ask to enter again and again.
+  /// The numbers of residents in each room and of each user, which are bounded.
   private var counts: [BareJID: Int] = [:]
   private var countsOfUsers: [BareJID: Int] = [:]
-  /// The sessions of clients in calls with apps here.
+  /// The sessions of clients in calls with local apps.
   private var callers: [FullJID: RemoteOutlet] = [:]
-  /// The sessions of those who are in no room, until what they have asked is answered.
+  /// The sessions of users in no room, until their requests are answered.
   private var visitors: [ObjectIdentifier: RemoteOutlet] = [:]
 
-  /// The domain whose residents count in `memory`; `nil` for a component, which is the operator's own.
+  /// The domain whose residents are charged to `memory`; `nil` for a component, which the operator has set up.
   private let place: (domain: String, zone: String)?
   private let memory: WaitingBytes
   private var heldBytes = 0
-  /// The owner that these bytes count with, which stays the same while there are any.
+  /// The account that these bytes are charged to; it stays the same while there are any.
   private var owner = ""
 
   init(_ work: LinkWork, of place: (domain: String, zone: String)?, _ memory: WaitingBytes) {
@@ -40,11 +40,11 @@ final class Residents {
 
   subscript(address: FullJID) -> XMPPSession? { outlets[address]?.session }
   var count: Int { outlets.count }
-  /// Whether there is none, so that the link may become idle.
+  /// Whether there are no sessions, so that the link may become idle.
   var isEmpty: Bool { outlets.isEmpty && callers.isEmpty && visitors.isEmpty }
   private var all: [RemoteOutlet] { Array(outlets.values) + Array(callers.values) + Array(visitors.values) }
 
-  /// Returns the reason why nobody else may enter a room by this link; `nil` if there is none.
+  /// Returns the reason why the address may not enter a room by this link; `nil` if it may.
   func refusal(of room: BareJID, to address: FullJID) -> StanzaError? {
     let isOfServer = work.link is FederationLink
     guard
@@ -56,7 +56,7 @@ final class Residents {
       return StanzaError(.resourceConstraint, text, type: .wait)
     }
     let session = outlets[address]?.session
-    // A client that is in the room may say so again.
+    // A client that is in the room already may enter again.
     if session?.rooms[room] != nil { return nil }
     guard fits((outlets[address] == nil ? Self.bytes(address) : 0) + DoorLimits.residentSeatBytes) else {
       let text = "too many users of your server and those of its zone, or of all servers, are in rooms here"
@@ -76,18 +76,18 @@ final class Residents {
     DoorLimits.residentBytes + 2 * address.description.utf8.count
   }
 
-  /// Returns whether there is memory for so many bytes. What has been admitted counts when it is there, so as much more may come as
-  /// posts of the zone are under way.
+  /// Returns whether there is memory for so many bytes. A session is charged only when it exists, so the bound may be exceeded by as
+  /// many as there are posts of the zone under way.
   private func fits(_ bytes: Int) -> Bool {
     if heldBytes == 0 { chooseOwner() }
     return place == nil || memory.takes(bytes, of: owner)
   }
 
-  /// Counts bytes of the sessions, or releases them.
+  /// Charges bytes of the sessions, or releases them.
   private func hold(_ change: Int) {
     guard place != nil else { return }
     if heldBytes == 0 { chooseOwner() }
-    // What is left after `end` has been released by it.
+    // `end` may have released the bytes already.
     let change = max(change, -heldBytes)
     heldBytes += change
     if change > 0 { memory.add(change, of: owner) } else { memory.release(-change, of: owner) }
@@ -103,7 +103,7 @@ final class Residents {
     counts[address] = count > 0 ? count : nil
   }
 
-  /// Makes somebody a resident, who is to enter a room next.
+  /// Creates the resident for a user who enters a room next.
   func settle(_ party: Party, at address: FullJID, by link: any RemoteLink) -> XMPPSession {
     if let known = self[address] { return known }
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
@@ -118,7 +118,7 @@ final class Residents {
   /// Whether there is room for another client in a call.
   var takesCallers: Bool { callers.count < DoorLimits.remoteCallersMax && fits(DoorLimits.residentBytes) }
 
-  /// Makes a session for a client that is in a call, unless it has one.
+  /// Creates a session for a client that is in a call, unless it has one.
   func callBegins(_ party: Party, at address: FullJID, by link: any RemoteLink) -> XMPPSession {
     if let known = caller(at: address) { return known }
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
@@ -127,14 +127,14 @@ final class Residents {
     return session
   }
 
-  /// Returns the session for a stanza to a room by somebody who is in none.
+  /// Returns the session for a stanza to a room by a user who is in no room.
   func visitor(_ party: Party, at address: FullJID, by link: any RemoteLink) -> XMPPSession {
     let session = XMPPSession(door: link.door, loopContext: link.loopContext, party: party, jid: address)
     visitors[ObjectIdentifier(session)] = RemoteOutlet(session, work)
     return session
   }
 
-  /// Lets a session go that has been told everything and is in no room any more.
+  /// Removes a session that has been sent everything and is no longer in a room.
   func flushed(_ session: XMPPSession) {
     guard session.isEnded || session.isIdle else { return }
     if !session.isEnded { session.end() }
@@ -155,7 +155,7 @@ final class Residents {
   }
 
   /// Ends all residents, since their server is gone: the other occupants are notified (XEP-0045 11.1, status 333), and
-  /// their calls have failed.
+  /// their calls fail.
   func end() {
     let all = all
     outlets = [:]

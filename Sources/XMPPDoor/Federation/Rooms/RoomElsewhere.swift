@@ -3,15 +3,15 @@ import JSON
 import XMLStream
 import XMPP
 
-/// The meaning of a message between a user here and a room elsewhere, which only its mark tells (XEP-0045): rooms
-/// elsewhere are no dialogs of apps, so apps are notified of invitations alone.
+/// The meaning of a message between a local user and a remote room, by its payload (XEP-0045). Remote rooms are not
+/// dialogs, so apps are notified only of invitations.
 enum RoomElsewhere: Equatable {
   /// A private message between occupants (7.5).
   case whisper
   /// An invitation that the room passes on (7.8.2), with inviter and reason as the JSON object of its content.
   case invitation(String)
 
-  /// Reads a message that a room elsewhere may have sent; `nil` for any other.
+  /// Reads a message that a remote room may have sent; `nil` for any other.
   init?(_ stanza: Stanza, from sender: JID) {
     guard let mark = stanza.element.first(.mucUser) else { return nil }
     if sender.resource != nil {
@@ -28,7 +28,7 @@ enum RoomElsewhere: Equatable {
     }
   }
 
-  /// Returns whether a message of a user here is a private one to an occupant.
+  /// Returns whether a message of a local user is a private one to an occupant.
   static func isWhisper(_ stanza: Stanza, with occupant: JID) -> Bool {
     occupant.resource != nil && stanza.element.first(.mucUser) != nil
   }
