@@ -65,7 +65,7 @@ extension Federation: FederationControl {
   }
 
   public func retry(_ domain: String) async -> Int {
-    // What the operator has mended may be the domain's records.
+    // The operator may have corrected the domain's records.
     servers.forgetNames()
     var count = 0
     for link in existing() where link.pair.remote == domain {
@@ -90,7 +90,7 @@ extension Federation: FederationControl {
     let stream = await StreamTest.run { open(link.pair, on: link.mounted, for: $0, failed: $1) }
     steps.append(stream)
     guard stream.hasPassed else { return steps }
-    // The answer may come by another stream, so the ping is one of the link.
+    // The answer may arrive over another stream, so the link sends the ping.
     let asker = Party(id: UserID(0), realm: link.home.id, address: link.localAddress)
     let answer = await door.questions.ask(
       .get, StanzaBytes.bytes { $0.element(.ping) }, of: address, from: asker, within: PeerLimits.testAnswer,

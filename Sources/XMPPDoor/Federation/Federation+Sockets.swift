@@ -6,20 +6,20 @@ public import Peers
 import Synchronization
 import XMPP
 
-/// The way to other servers over the network: their names are looked up, their certificates verified.
+/// The connections to other servers over the network: their names are looked up, and their certificates verified.
 extension Federation {
   /// Creates the service that reaches other servers and the other realms of this process.
   ///
   /// - Parameters:
-  ///   - trust: The judgement of certificates.
-  ///   - addresses: The addresses that the DNS of others may lead to.
-  ///   - linksMax: The links to other servers, by default as many as there ever are.
+  ///   - trust: Judges certificates.
+  ///   - addresses: The addresses to which the DNS of other domains may lead.
+  ///   - linksMax: The maximum number of links to other servers.
   public convenience init(
     _ listener: XMPPListener, options: FederationOptions, trust: any PeerTrust, addresses: PublicAddresses,
     linksMax: Int? = nil
   ) {
     let policy = DomainPolicy(options, clock: listener.door.parley.clock)
-    // XEP-0185: a key may be verified after a restart, so the secret is one that lasts.
+    // XEP-0185: a key may be verified after a restart, so the secret must survive one.
     let secret = Array("parley dialback ".utf8) + listener.door.accounts.decoySecret
     let streams = ServerStreams(
       door: listener.door, mounted: listener.mounted,

@@ -7,8 +7,8 @@ import Peers
 import Synchronization
 import XMPP
 
-/// The links to other servers, by pair of domains, and what is common to them: which domains are admitted, how many links
-/// there are, how many streams are opened at once. It hands what comes by streams to the links of their pairs.
+/// The links to other servers, by pair of domains, and their common limits: the admitted domains, the number of links, and
+/// the streams that are opened at once. It passes stanzas from streams to the links of their pairs.
 ///
 ///     let federation = Federation(listener, options: options)
 ///     try await federation.start()
@@ -17,12 +17,12 @@ public final class Federation: FederationService, FederationStreamOwner {
   let door: DoorContext
   let options: FederationOptions
   let mounted: [MountedLoop]
-  /// The realms whose users are behind the domains that this server speaks for.
+  /// The realms by the domains that this server speaks for.
   private let homes: [String: Realm]
   let servers: ServerStreams
   let group: any EventLoopGroup
   let boundsByNetwork: Bool
-  /// The memory of what is not logged in.
+  /// The memory of connections that are not verified or logged in.
   let memory: MemoryBound
   let all: OpenConnections
   let proxies: ProxyProtocol?
@@ -31,9 +31,9 @@ public final class Federation: FederationService, FederationStreamOwner {
   let policy: DomainPolicy
   let blocklists: Blocklists
   let zonePosts = ZonePosts()
-  /// What follows block lists and forwards reports, until the server stops.
+  /// The tasks that follow block lists and forward reports, until the server stops.
   private let background = Mutex<[Task<Void, Never>]>([])
-  /// Those elsewhere whose servers know them as anonymous.
+  /// The remote users whose servers declare them anonymous.
   private let anonymous = Mutex<Set<BareJID>>([])
   private let limits: LinkLimits
   private let state: Mutex<State>
@@ -42,13 +42,13 @@ public final class Federation: FederationService, FederationStreamOwner {
     var links: [DomainPair: FederationLink] = [:]
     var slots: OpeningSlots<FederationLink>
     var spare = SpareLinks<FederationLink>()
-    /// The number of the loop of the next link.
+    /// The index of the loop for the next link.
     var next = 0
   }
 
   /// Creates the service.
   ///
-  /// - Parameter servers: What opens streams to other servers and accepts theirs.
+  /// - Parameter servers: Opens streams to other servers and accepts theirs.
   init(
     _ listener: XMPPListener, options: FederationOptions, policy: DomainPolicy, servers: ServerStreams,
     limits: LinkLimits = LinkLimits()
@@ -81,7 +81,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     }
   }
 
-  /// Returns the domains that the server speaks for, each with the realm whose users are behind it.
+  /// Returns the domains that the server speaks for, each with its realm.
   static func homes(_ door: DoorContext, _ options: FederationOptions) -> [String: Realm] {
     let parley = door.parley
     var homes: [String: Realm] = [:]
@@ -99,7 +99,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     return homes
   }
 
-  /// Connects the core with other servers, and begins to send what waits for them.
+  /// Connects the core with other servers, and begins to send waiting rows.
   public func start() async throws(Problem) {
     try await rulesChanged()
     try await blocklists.load()
@@ -120,7 +120,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     }
   }
 
-  /// Takes over what is stored of domains' certificates. Returns the pairs of which nothing need be stored, or not that.
+  /// Restores the stored state of pairs. Returns the pairs whose stored state is obsolete, in whole or in part.
   private func restore(_ stored: [DomainPairState], waiting: Set<DomainPair>, at now: Timestamp) -> [DomainPair] {
     var useless: [DomainPair] = []
     for state in stored {
@@ -133,7 +133,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     return useless
   }
 
-  /// Removes from the store what is known of pairs' certificates, and the pairs for which nothing waits, a bounded number in each commit.
+  /// Deletes old certificates of pairs from the store, and pairs for which nothing waits, a bounded number in each commit.
   private static func forget(_ pairs: [DomainPair], before now: Timestamp, _ parley: Parley) async {
     let most = PeerLimits.certificatesForgottenAtOnce
     for start in stride(from: 0, to: pairs.count, by: most) {
@@ -160,7 +160,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     return ReportForwarding(door.parley) { await destination.find($0) }
   }
 
-  /// Ends all streams. Returns when other servers have taken what was written, or after a while.
+  /// Ends all streams. Returns when other servers have acknowledged everything written, or after a timeout.
   public func stop() async {
     background.withLock { for task in $0 { task.cancel() } }
     await port.withLock { $0 }?.stopAccepting()
@@ -178,7 +178,7 @@ public final class Federation: FederationService, FederationStreamOwner {
   public func isListed(_ address: BareJID) -> Bool { blocklists.isListed(address) }
   public func isAnonymous(_ address: BareJID) -> Bool { anonymous.withLock { $0.contains(address) } }
 
-  /// Notes what the server of somebody elsewhere says of their account (XEP-0489).
+  /// Notes whether a remote user's server declares their account anonymous (XEP-0489).
   func note(_ address: BareJID, isAnonymous: Bool) {
     anonymous.withLock { anonymous in
       if !isAnonymous {
@@ -197,10 +197,10 @@ public final class Federation: FederationService, FederationStreamOwner {
   public func link(_ pair: DomainPair) -> (any LiveSession)? { link(of: pair) }
   public func hasLink(_ pair: DomainPair) -> Bool { existing(pair) != nil }
 
-  /// Returns the link of a pair, made if there is none; `nil` if it is refused, or there are too many.
+  /// Returns the link of a pair, and creates it if needed; `nil` if the domain is refused, or there are too many links.
   ///
   /// - Parameters:
-  ///   - loop: The loop on which a new link is to be; any if it is `nil`.
+  ///   - loop: The loop of a new link; any if it is `nil`.
   ///   - failures: The attempts that failed before the server was restarted.
   func link(of pair: DomainPair, near loop: (any EventLoop)? = nil, failures: Int = 0) -> FederationLink? {
     if let link = existing(pair) { return link.isAdmitted ? link : nil }
@@ -222,8 +222,8 @@ public final class Federation: FederationService, FederationStreamOwner {
     return found
   }
 
-  /// Forgets the links that have been idle longest, if there are too many. Returns those that are to become idle: they are asked before
-  /// there are too many, as each answers on its loop, and some hundreds at a time, as finding them looks at all zones.
+  /// Forgets the links that have been idle longest, if there are too many. Returns links that must become idle. They are asked some
+  /// hundreds at a time, as finding them looks at all zones, and before the limit is reached, as each answers on its own loop.
   private func makeRoom(_ state: inout State) -> [FederationLink] {
     let count = state.links.count
     if count >= limits.links {
@@ -239,7 +239,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     return state.spare.takeWaiting(limits.retiredAtOnce)
   }
 
-  /// Notes the use that a link is of from now on.
+  /// Notes whether a link is in use from now on.
   func note(_ link: FederationLink, _ use: LinkUse) {
     let zone = DomainZone.of(link.pair.remote)
     state.withLock { state in
@@ -262,7 +262,7 @@ public final class Federation: FederationService, FederationStreamOwner {
     if isGranted { link.lane.run { link.driver.slotGranted() } }
   }
 
-  /// Takes the slot from a link, or ends its waiting for one.
+  /// Takes the slot from a link, or removes the link from the queue for one.
   func endSlot(of link: FederationLink) {
     if let next = state.withLock({ $0.slots.end(link) }) { next.lane.run { next.driver.slotGranted() } }
   }
@@ -326,7 +326,7 @@ public final class Federation: FederationService, FederationStreamOwner {
 
   func existing() -> [FederationLink] { state.withLock { Array($0.links.values) } }
 
-  /// Changes the rules, and ends the links with domains that are not admitted any more.
+  /// Changes the rules, and ends the links with domains that are no longer admitted.
   func change(_ body: (inout DomainRules) -> Void) {
     policy.change(body)
     for link in existing() {

@@ -2,14 +2,14 @@ import Dialogs
 import NIOCore
 import ServerMetrics
 
-/// An event loop of the door with what its sessions share, as other threads may hold it.
+/// An event loop of the door with the state that its sessions share, for use by other threads.
 struct MountedLoop: Sendable {
   let loop: any EventLoop
   let lane: Lane
-  /// Read on the loop.
+  /// The shared state; it must be read on the loop.
   let loopContext: NIOLoopBound<LoopContext>
 
-  /// Mounts and starts what the sessions of a loop share.
+  /// Creates and starts the shared state of a loop's sessions.
   static func mount(_ loop: any EventLoop, _ metrics: Metrics) async throws -> MountedLoop {
     try await loop.submit {
       let loopContext = LoopContext(loop: loop, metrics)

@@ -3,12 +3,12 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// Finds where a domain elsewhere takes reports of its users, and renders the message to it (`ReportForwarding`).
+/// Finds the address to which a remote domain wants reports about its users, and renders the message (`ReportForwarding`).
 ///
-/// It is the address for abuse that the domain names (XEP-0157), or the domain itself if it says that it knows reports
-/// (XEP-0377 2). An address of another domain is not used: anybody could have a third server flooded by naming it.
+/// It is the domain's address for abuse (XEP-0157), or the domain itself if it supports reports (XEP-0377 2). An address of
+/// another domain is not used: by naming it, anybody could have a third server flooded.
 struct ReportDestination: Sendable {
-  /// Asks a domain for its disco#info, in the name of a domain here; `nil` if it does not answer.
+  /// Asks a domain for its disco#info, in the name of a local domain; `nil` if it does not answer.
   typealias Ask = @Sendable (_ payload: [UInt8], _ domain: JID, _ from: Party) async -> Stanza?
 
   private let realms: [Realm]
@@ -37,7 +37,7 @@ struct ReportDestination: Sendable {
       extras: StanzaBytes.bytes { Reporting.writeForwarded(report, by: home.domain, into: &$0) })
   }
 
-  /// Returns the address that takes reports of a domain's users, by its disco#info; `nil` if there is none.
+  /// Returns the address for reports about a domain's users, from its disco#info; `nil` if there is none.
   static func destination(_ info: Element, of domain: JID) -> JID? {
     let named = ContactAddresses.addresses(for: "abuse", in: info).first { $0.domain == domain.domain }
     if let named { return named }

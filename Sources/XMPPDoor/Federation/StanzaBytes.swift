@@ -2,9 +2,9 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Makes stanzas of what a writer writes, as they would be read from a stream.
+/// Converts the output of a writer to stanzas, as they would be read from a stream.
 enum StanzaBytes {
-  /// The header of a stream of clients' namespace, behind which stanzas are read.
+  /// A stream header with the namespace of clients, which the reader needs before stanzas.
   private static let header: StaticString =
     "<stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>"
 
@@ -16,16 +16,16 @@ enum StanzaBytes {
     return reader
   }
 
-  /// Returns whether the stanza that stands in a buffer behind an index has at most so many bytes, and at most the records that a
-  /// server reads (`ReaderLimits.authenticated`). A stanza that was read has more of them when it is sent on, and a list may
-  /// have any number. A server ends the stream at it, and would do so again whenever it is sent again, with all behind it.
+  /// Returns whether the stanza in a buffer behind an index has at most so many bytes, and at most the records that a server
+  /// reads (`ReaderLimits.authenticated`). A stanza can exceed them when it is passed on, and a list at any time. The other
+  /// server would end the stream at such a stanza, and again each time it is repeated, and never get those behind it.
   static func isReadable(_ buffer: ByteBuffer, from start: Int, bytesMax: Int) -> Bool {
     let count = buffer.writerIndex - start
     guard count <= bytesMax else { return false }
     var limits = ReaderLimits.authenticated
-    // Two records have at least five bytes (`<a/>x`): nearly no stanza is long enough to be looked at.
+    // Two records have at least five bytes (`<a/>x`), so few stanzas are long enough to be counted.
     guard count > limits.records / 2 * 5 else { return true }
-    // The peer has its own bound of bytes.
+    // Only records are counted here; the peer has its own limit of bytes.
     limits.stanzaBytes = ReaderLimits.stanzaBytesMax
     var reader = reader(limits)
     var isRead = true
@@ -38,14 +38,14 @@ enum StanzaBytes {
     return isRead
   }
 
-  /// Returns what is written.
+  /// Returns the bytes that are written.
   static func bytes(_ body: (inout ElementWriter) -> Void) -> [UInt8] {
     var writer = StreamFraming.writer()
     body(&writer)
     return Array(writer.buffer.readableBytesView)
   }
 
-  /// Returns the one stanza that is written, of any size: also one that is too large to be sent has an answer.
+  /// Returns the stanza that is written, of any size: even a stanza that is too large to be sent is answered.
   static func stanza(_ body: (inout ElementWriter) -> Void) -> Stanza? {
     var writer = StreamFraming.writer()
     body(&writer)

@@ -2,10 +2,10 @@ import Dialogs
 
 /// The place of a stream in the outbox of its pair, as a value. Theory:
 ///
-/// Rows at or below `position` have been written to the stream, and none above it. Rows come as they are committed
-/// (`Delivery.owed`), and in pages from the store; both ascend. A row can be read before it is delivered, so the position
-/// decides, and not the source. A row that is delivered while a page is being read may be missing in that page, so one
-/// more page follows. A stream that has as many rows under way as it may falls behind; the outbox keeps the rest.
+/// Rows at or below `position` have been written to the stream, and none above it. Rows are delivered as they are
+/// committed (`Delivery.owed`), and read in pages from the store; both ascend. A row can be read before it is delivered, so
+/// only the position decides whether to write it. A row that is delivered while a page is being read may be missing in that
+/// page, so one more page follows. A stream with the maximum of rows under way falls behind; the outbox keeps later rows.
 ///
 ///     behind    -read-> reading
 ///     reading   -last page-> following, or behind if a row came meanwhile

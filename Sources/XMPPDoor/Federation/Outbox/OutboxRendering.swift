@@ -8,13 +8,13 @@ import XMPP
 enum OutboxRendering {
   enum Outcome {
     case written
-    /// The row has nothing to show any more, such as a message that was retracted.
+    /// The row has no content any more, as its message was retracted, for example.
     case nothing
     /// The stanza is longer than the other server takes.
     case tooLong
   }
 
-  /// - Parameter hub: Knows the accounts of authors who are online (`AccountAffiliations`).
+  /// - Parameter hub: Has the affiliations of authors who are online (`AccountAffiliations`).
   static func write(_ row: OutboxRow, at now: Timestamp, _ hub: Hub, to stream: any FederationStream) -> Outcome {
     switch row.item {
     case .stanza(let stanza):
@@ -28,7 +28,7 @@ enum OutboxRendering {
         }
       } ? .written : .tooLong
     case .entry(let entry):
-      // XEP-0203: what waited shows when it was said.
+      // XEP-0203: a message that has waited carries its original time.
       let isDelayed = entry.time + FederationLimits.delayedAfter < now
       if case .invitation(let invitation) = entry.fact {
         return stream.write {

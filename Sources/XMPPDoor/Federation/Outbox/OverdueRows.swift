@@ -1,24 +1,24 @@
 import Dialogs
 import NIOCore
 
-/// Notices rows of the outbox that another server has not taken for some time, as a value. It looks once for all rows that
-/// were owed until the last look, so that a busy link does nothing for each.
+/// Finds rows of the outbox that another server has not taken for some time, as a value. One check covers all rows that were
+/// waiting at the previous check, so that a busy link does no work for each row.
 struct OverdueRows: Equatable, Sendable {
-  /// The time of the next look; `nil` if nothing is owed.
+  /// The time of the next check; `nil` if no row waits.
   private(set) var deadline: NIODeadline?
-  /// The last row that the next look is about, and the last one of all.
+  /// The last row that the next check covers, and the last row of all.
   private var through = Position.zero
   private var last = Position.zero
 
   private static let time = TimeAmount(Limits.queuedAfter)
 
-  /// Notes that rows up to a position are owed.
+  /// Notes that rows up to a position wait.
   mutating func owed(through position: Position, at now: NIODeadline) {
     last = max(last, position)
     if deadline == nil { (through, deadline) = (last, now + Self.time) }
   }
 
-  /// Returns the position up to which rows have waited for too long; `nil` if there are none, or it is not time.
+  /// Returns the position up to which rows have waited too long; `nil` if there are none, or if no check is due.
   ///
   /// - Parameter taken: The position up to which rows were taken.
   mutating func look(taken: Position, at now: NIODeadline) -> Position? {

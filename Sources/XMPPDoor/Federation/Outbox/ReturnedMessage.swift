@@ -2,10 +2,10 @@ import Addresses
 import Dialogs
 import XMPP
 
-/// Messages that another server returns with an error (RFC 6121 8.5): if it was taken from the outbox, its author is notified
-/// in the log, and so finds it also after coming back.
+/// A message that another server returns with an error (RFC 6121 8.5). If it came from the outbox, its author is notified by
+/// an entry of the log, and so also when they are offline.
 struct ReturnedMessage {
-  /// The user elsewhere whom the message did not reach.
+  /// The remote user whom the message did not reach.
   let sender: Party
   let report: OutboxIntent
 

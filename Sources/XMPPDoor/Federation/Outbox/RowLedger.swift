@@ -1,4 +1,4 @@
-// The rows of the outbox that were written to a stream and that the other server has not been seen to take. Theory:
+// The rows of the outbox that were written to a stream and not yet acknowledged in any way. Theory:
 //
 // Stanzas of a stream are handled in the order in which they are written (RFC 6120 10.1), so a proof that one was taken
 // is a proof for all before it. There are three kinds of proof, from the best to the worst:
@@ -8,10 +8,10 @@
 //   before it was taken. A domain answers every request (RFC 6120 8.2.3).
 // - *none*: rows count as taken when they are written.
 //
-// If a proof does not come in time, and nothing else has come from the other server meanwhile, the stream is dead: it is
-// closed, and the rows are written to the next one. If the other server is heard but proves nothing, the next kind of
-// proof is tried; barriers are given up only when they fail on a second stream, since the first may have been broken in
-// one direction.
+// If a proof does not come in time, and nothing else has come from the other server, the stream is dead: it is closed,
+// and the rows are written to the next one. If the other server still sends, but no proof, the next kind of proof is
+// tried. Barriers are given up only when they fail on a second stream, since the first may have been broken in one
+// direction.
 
 import Dialogs
 import NIOCore
@@ -39,14 +39,14 @@ struct RowLedger: Equatable, Sendable {
   }
 
   private(set) var proof: Proof
-  /// The barriers left unanswered in a row, on this stream and on those before it.
+  /// The number of consecutive unanswered barriers, on this stream and on those before it.
   private(set) var unanswered: Int
   /// The stanzas that were written, and those of them that were taken.
   private var writtenCount = 0
   private var takenCount = 0
   private var rows = CircularBuffer<Written>()
   private var barriers: [Barrier] = []
-  /// The rows behind the last barrier, and the time at which the first of them was written.
+  /// The number of rows behind the last barrier, and the time at which the first of them was written.
   private var uncovered = 0
   private var uncoveredSince = NIODeadline.distantFuture
 
@@ -58,7 +58,7 @@ struct RowLedger: Equatable, Sendable {
   /// The number of rows that wait for their proof.
   var count: Int { rows.count }
 
-  /// Notes that a stanza was written that is no row.
+  /// Notes that a stanza other than a row was written.
   mutating func wrote() { writtenCount += 1 }
 
   /// Notes that a row was written. Returns the position up to which rows have been taken, if there are new ones.
@@ -71,7 +71,7 @@ struct RowLedger: Equatable, Sendable {
     return nil
   }
 
-  /// Notes that nothing was written for a row, which is taken with those before it; returns as `wrote`.
+  /// Notes that nothing was written for a row. It counts as taken with those before it; returns as `wrote`.
   mutating func skipped(_ position: Position, at now: NIODeadline) -> Position? {
     if rows.isEmpty { return position }
     rows.append(Written(number: writtenCount, position: position, at: now))
@@ -93,16 +93,16 @@ struct RowLedger: Equatable, Sendable {
     }
   }
 
-  /// The time at which the rows behind the last barrier get one although they are few, or the last one is repeated: its
-  /// answer may come by another stream, and is lost if that is not there.
+  /// The time at which few rows behind the last barrier get one, too, or the last barrier is repeated: its answer may
+  /// have been sent over another stream, and lost with it.
   private var barrierDue: NIODeadline? {
     guard let last = rows.last else { return nil }
     if uncovered == 0 { return barriers.last.map { $0.at + FederationLimits.barrierRepeat } }
     return min(last.at + FederationLimits.barrierQuiet, uncoveredSince + FederationLimits.barrierDelayMax)
   }
 
-  /// Whether a barrier is to be written: after many rows, when no more have followed for a while, when the first of them is
-  /// so old that a crash would repeat too much of a conversation that never pauses, or because the last is unanswered.
+  /// Whether a barrier must be written: after many rows, after a pause, when the first row is so old that a crash would
+  /// repeat too much of a conversation without pauses, or because the last barrier is unanswered.
   func needsBarrier(at now: NIODeadline) -> Bool {
     guard proof == .barriers, let barrierDue else { return false }
     return uncovered >= FederationLimits.rowsPerBarrier || now >= barrierDue

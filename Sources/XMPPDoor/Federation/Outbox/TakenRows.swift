@@ -1,11 +1,11 @@
 import Dialogs
 import NIOCore
 
-/// The rows that another server has taken, on their way out of the outbox, as a value. One post at a time removes them.
-/// While more rows are under way, those that are taken within `FederationLimits.takenGathered` are removed together: a
-/// commit for each acknowledgement would cost a busy pair as much as its messages.
+/// The rows that another server has taken, until a post removes them from the outbox, as a value. There is one post at a
+/// time. While more rows are under way, those taken within `FederationLimits.takenGathered` are removed together: a commit
+/// for each acknowledgement would cost a busy pair as much as its messages.
 struct TakenRows: Equatable, Sendable {
-  /// The token of the posts; those of `LinkWork` follow it.
+  /// The token of these posts; `LinkWork` uses larger ones.
   static let token: UInt64 = 2
 
   private var isPosting = false
@@ -20,10 +20,10 @@ struct TakenRows: Equatable, Sendable {
     due = isLast ? now : min(due, now + FederationLimits.takenGathered)
   }
 
-  /// The time from which on `post(at:)` has something to return; `nil` if there is nothing, or a post is under way.
+  /// The time from which `post(at:)` returns a position; `nil` if there is none, or a post is under way.
   var deadline: NIODeadline? { isPosting || next == nil ? nil : due }
 
-  /// Returns the position to post now.
+  /// Returns the position up to which a post must remove rows now; `nil` for none.
   mutating func post(at now: NIODeadline) -> Position? {
     guard let deadline, deadline <= now else { return nil }
     defer {

@@ -3,19 +3,19 @@ import Basics
 import NIOCore
 import XMPP
 
-/// Verifies dialback keys with the servers of the domains that they are to prove (XEP-0220 2.1.2), within bounds: anybody
-/// can make this server call back, and choose whom.
+/// Verifies dialback keys with the servers of the domains that they should prove (XEP-0220 2.1.2), within bounds: anybody
+/// can make this server call back a server of their choice.
 final class DialbackVerifier: Sendable {
   private let state = Locked(State())
   private let callbacksMax: Int
   private let now: @Sendable () -> NIODeadline
 
   private struct State {
-    /// The callbacks under way: all, by domain, and by zone.
+    /// The number of callbacks under way: in total, by domain, and by zone.
     var count = 0
     var underWay: [String: Int] = [:]
     var underWayOfZones: [String: Int] = [:]
-    /// The verdicts of the last minutes, oldest first: a key is asked about once, however often it is sent.
+    /// The verdicts of the last minutes, oldest first, so that a key that is sent repeatedly is verified once.
     var verdicts: [DialbackRequest: (verdict: DialbackVerdict, until: NIODeadline)] = [:]
     var order: [DialbackRequest] = []
   }
@@ -29,7 +29,7 @@ final class DialbackVerifier: Sendable {
 
   /// Returns the verdict on a key; `resource-constraint` at a bound.
   ///
-  /// - Parameter ask: Asks the authoritative server. It ends in time whatever that does.
+  /// - Parameter ask: Asks the authoritative server. It must end in bounded time.
   func verify(
     _ request: DialbackRequest, asking ask: (DialbackRequest) async -> DialbackVerdict
   ) async -> DialbackVerdict {
@@ -48,7 +48,7 @@ final class DialbackVerifier: Sendable {
     }
     if let known { return known }
     var verdict = await ask(request)
-    // XEP-0220 2.4: an error of the authoritative server is reported as one of finding it.
+    // XEP-0220 2.4: an error of the authoritative server is reported as if the server was not found.
     if verdict == .error(.itemNotFound) { verdict = .error(.remoteServerNotFound) }
     let final = verdict
     state.withLock { state in

@@ -1,7 +1,7 @@
 import Dialogs
 import Synchronization
 
-/// The order in which servers that open streams are judged: their certificates for the domains that they name. Theory:
+/// The order in which the certificates of servers that open streams are judged. Theory:
 ///
 /// Each judgement asks the DNS about a domain that the other side chooses. So the networks that streams come from
 /// take turns, each with few judgements under way, and so do the zones of the domains (`DomainZone`), as one owner has as many networks
@@ -29,7 +29,7 @@ final class JudgementTurns: Sendable {
   private struct State {
     var networks: Turns<Line, Job>
     var zones: Turns<String, Job>
-    /// The judgements that wait or are under way: all, and those of each network.
+    /// The number of judgements that wait or are under way: in total, and of each network.
     var all = 0
     var counts: [Line?: Int] = [:]
 
@@ -40,7 +40,7 @@ final class JudgementTurns: Sendable {
       counts[network] = left > 0 ? left : nil
     }
 
-    /// Begins what may begin: first in the turn of its network, then in that of its zone.
+    /// Returns the judgements that may begin, by the rotation of networks and then of zones.
     mutating func next() -> [Job] {
       while let next = networks.next() { zones.add(next.job, of: next.job.zone) }
       var begun: [Job] = []
@@ -69,11 +69,11 @@ final class JudgementTurns: Sendable {
         zones: Turns(max: max, perOwnerMax: perZoneMax)))
   }
 
-  /// Runs a judgement in its turn, which lasts until it calls `end`. Returns `false` if too many wait: then it does not run.
+  /// Queues a judgement, which is under way until it calls `end`. Returns `false` if too many wait: then it never runs.
   ///
   /// - Parameters:
   ///   - network: The network that the stream comes from; `nil` if networks are not distinguished.
-  ///   - zone: The zone of the domain that is judged, or the domain itself where somebody here has acquaintances.
+  ///   - zone: The zone of the domain that is judged, or the domain itself if local users know users of it.
   ///   - isKnown: Whether somebody here has acquaintances there.
   func run(of network: String?, _ zone: String, isKnown: Bool = false, _ judgement: @escaping Judgement) -> Bool {
     let network = network.map { Line(network: $0, isKnown: isKnown) }

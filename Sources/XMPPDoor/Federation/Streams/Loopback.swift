@@ -6,8 +6,8 @@ import Peers
 import XMLStream
 import XMPP
 
-/// Opens streams between two realms of this process. A realm is elsewhere for the users of another one: what they send
-/// goes through the same outbox and is read as from any other server, only without a socket, TLS and a name to look up.
+/// Opens streams between two realms of this process. Each realm is a remote server for the other: stanzas pass through the
+/// same outbox and are read as from any other server, but without sockets, TLS and the DNS.
 struct LoopbackOpener: FederationStreamOpener {
   /// Finds the link of a pair on the other side.
   let link: @Sendable (DomainPair) -> FederationLink?
@@ -31,9 +31,8 @@ struct LoopbackOpener: FederationStreamOpener {
   }
 }
 
-/// One end of a stream between two realms of this process. Stanzas are written as bytes and read again, so that nothing
-/// passes that would not pass between two servers. The end that was opened sends; the other one receives, and
-/// acknowledges what is handled.
+/// One end of a stream between two realms of this process. Stanzas are written as bytes and parsed again, so that they are
+/// checked as between two servers. The end that was opened sends; the other one receives, and acknowledges handled stanzas.
 final class LoopbackStream: FederationStream {
   private let pair: DomainPair
   private let loop: any EventLoop
@@ -41,7 +40,7 @@ final class LoopbackStream: FederationStream {
   private let direction: FederationLinkStatus.Stream.Direction
   private let since = SystemClock().now
   private var peer: FederationStreamHandle?
-  /// The stream itself until it ends: there is no channel that would keep it.
+  /// A reference to the stream itself until it ends, since no channel keeps one.
   private var own: LoopbackStream?
   private(set) lazy var handle = FederationStreamHandle(self, loop: loop)
 
@@ -106,7 +105,7 @@ final class LoopbackStream: FederationStream {
     let bytes = writer.buffer
     writer.buffer.clear()
     peer.run { ($0 as? LoopbackStream)?.receive(bytes) }
-    // Nothing live waits without a bound for a realm that does not keep up.
+    // The stanzas that wait for a slow realm are bounded.
     if underWay >= 2 * FederationLimits.loopbackStanzasMax { close(StreamError(.resourceConstraint)) }
   }
 
@@ -148,7 +147,7 @@ final class LoopbackStream: FederationStream {
 
   func handled() {
     handledCount += 1
-    // One acknowledgement for all that are handled in this turn of the loop.
+    // One acknowledgement for all stanzas that are handled in this tick of the loop.
     guard handledCount == 1 else { return }
     let me = handle
     loop.execute { (me.stream as? LoopbackStream)?.acknowledge() }

@@ -5,7 +5,7 @@ import Peers
 import ServerMetrics
 import XMPP
 
-/// The judgement of the other server: what its certificates are good for, and whether its dialback keys are.
+/// The judgement of the other server: the domains for which its certificates and dialback keys are valid.
 extension ServerConnection {
   func judge(_ pair: DirectedPair) {
     awaitsJudgement = true
@@ -22,11 +22,11 @@ extension ServerConnection {
     }
   }
 
-  /// Finds something out about a domain, in its turn if the other server has chosen the domain.
+  /// Runs a check of a domain, queued in `JudgementTurns` if the other server has chosen the domain.
   ///
   /// - Parameters:
-  ///   - refusal: What counts as found where too many judgements wait.
-  ///   - body: Calls its argument once when it needs the turn no longer.
+  ///   - refusal: The result if too many judgements wait.
+  ///   - body: Calls its argument once, when the check is complete.
   private func find<Found: Sendable>(
     about domain: String, ifTooManyWait refusal: Found,
     _ body: @escaping @Sendable (_ end: @escaping @Sendable () -> Void) async -> Found,
@@ -53,7 +53,7 @@ extension ServerConnection {
     awaitsJudgement = false
     (self.proof, provedUntil) = (proof, until)
     var judgement = judgement
-    // Whoever is asked about a key needs to prove nothing: the answer counts for as much as the DNS.
+    // A server that is asked about a key need not have a certificate: its answer is as reliable as the DNS.
     if case .asking = purpose, case .uncertified(let reason, _) = judgement {
       judgement = .uncertified(reason, mayDialBack: true)
     }
@@ -78,7 +78,7 @@ extension ServerConnection {
     }
   }
 
-  /// Notes why a stream of another server is refused, for the operator.
+  /// Notes for the operator why a stream of another server is refused.
   func refused(_ reason: String) {
     guard receiving != nil, !isVerified, let domain = judgedDomain else { return }
     streams.refused(domain, of: network, peer: peer, reason: reason)

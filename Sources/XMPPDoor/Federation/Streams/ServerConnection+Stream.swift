@@ -4,8 +4,8 @@ import Peers
 import XMLStream
 import XMPP
 
-/// The stream as links see it: stanzas that are counted both ways (XEP-0198, without resumption: what was not taken is in
-/// the outbox).
+/// The stream as links see it: stanzas are counted in both directions (XEP-0198). It is not resumed, since rows that were
+/// not taken are still in the outbox.
 extension ServerConnection: FederationStream {
   var acknowledges: Bool { management.isEnabled }
 
@@ -53,7 +53,7 @@ extension ServerConnection: FederationStream {
   /// Counts a stanza that the owner handles.
   func arrived() { arrivals.append((management.isEnabled ? management.inbound.began() : 0, false)) }
 
-  /// Counts a stanza that is done, behind those that came before it.
+  /// Counts a stanza that has been handled, after those received before it.
   func dropped() {
     arrivals.append((management.isEnabled ? management.inbound.began() : 0, true))
     settle()
@@ -65,7 +65,7 @@ extension ServerConnection: FederationStream {
       management.inbound.finished(first.number)
     }
     guard acknowledges, !isAcknowledgementDue else { return }
-    // One acknowledgement for all that is handled in one go.
+    // One acknowledgement for all stanzas that are handled together.
     isAcknowledgementDue = true
     let me = NIOLoopBound(self, eventLoop: loopContext.loop)
     loopContext.loop.execute {
@@ -84,7 +84,7 @@ extension ServerConnection: FederationStream {
 
   // MARK: Acknowledgements of what was written
 
-  /// Begins to count.
+  /// Begins to count stanzas.
   func manage() {
     if !management.isEnabled {
       _ = management.enable(resume: false, max: nil, policy: ResumptionPolicy(allowsResumption: false), id: "")
@@ -106,7 +106,7 @@ extension ServerConnection: FederationStream {
       switch management.acknowledged(handled) {
       case .released(let count):
         if count > 0, let first = pairs.first { owner?.acknowledged(count, of: first, on: self) }
-        // The next request goes with the next stanzas; those that came meanwhile need one now.
+        // The next request is sent with the next stanzas; stanzas written meanwhile need one now.
         flush()
       case .tooHigh(let error): close(error)
       }

@@ -34,7 +34,7 @@ extension ServerConnection {
     restartUnderTLS { try chain.clientHandler(context, domain: asked.target) }
   }
 
-  /// Waits for the ClientHello, which names the domain whose certificate is shown (RFC 6066 3).
+  /// Waits for the ClientHello, which names the domain whose certificate is presented (RFC 6066 3).
   func awaitHello() {
     guard let pipeline = context?.pipeline.syncOperations else { return }
     awaitsHello = true
@@ -52,7 +52,7 @@ extension ServerConnection {
     paceHandshake()
   }
 
-  /// Lets the handshake of another server wait for its turn, where its network begins too many.
+  /// Delays the handshake of another server if its network begins too many.
   func paceHandshake() {
     guard let channel = context?.channel else { return }
     do { try streams.handshakes?.pace(channel, of: client) } catch { closeChannel() }
@@ -77,7 +77,7 @@ extension ServerConnection {
     }
   }
 
-  /// Releases the buffers of TLS, if nothing waits for the other server to read.
+  /// Releases the buffers of TLS, if all output has been written.
   func releaseBuffers() {
     guard let buffers, let options = context?.channel.syncOptions,
       (try? options.getOption(.bufferedWritableBytes)) == 0

@@ -14,7 +14,7 @@ import XMPP
 /// two stream machines on a `RemoteConnection`. `ServerConnection+TLS.swift` sets up TLS,
 /// `ServerConnection+Judging.swift` judges the other server, `ServerConnection+Stream.swift` is the stream as links see it.
 final class ServerConnection: RemoteConnection {
-  /// The purpose of a connection, and who is notified of its end.
+  /// The purpose of a connection, and the receiver of its end.
   enum Purpose: Sendable {
     /// Another server has opened it. `release` is called once, when it is verified or over.
     case accepted(any FederationStreamOwner, isDirectTLS: Bool, release: @Sendable () -> Void)
@@ -29,13 +29,13 @@ final class ServerConnection: RemoteConnection {
   var purpose: Purpose?
   private(set) var owner: (any FederationStreamOwner)?
   let target: ServerTarget?
-  /// The address of a server that has opened the connection, which is not that of the connection behind a proxy.
+  /// The address of the server that has opened the connection; behind a proxy not that of the connection.
   let client: SocketAddress?
-  /// The network of the other server, by which its judgements take turns; `nil` if networks are not distinguished.
+  /// The network of the other server, by which its judgements are queued; `nil` if networks are not distinguished.
   let network: String?
-  /// The pair that this server has opened the stream for, or the question's.
+  /// The pair for which this server has opened the stream, or asks about a key.
   let asked: DirectedPair?
-  /// One of the two is there.
+  /// The machine of a stream that the other server has opened; `sending` is that of a stream that this server has opened.
   var receiving: ReceivingMachine?
   var initiating: InitiatingMachine?
 
@@ -49,12 +49,12 @@ final class ServerConnection: RemoteConnection {
   private var deadline: Scheduled<Void>?
   let since: Timestamp
 
-  /// The pairs that the stream carries, as the owner was notified: the first is the one for which stanzas may be written.
+  /// The pairs that the stream carries, of which the owner was notified. Stanzas may be written for the first one.
   private(set) var pairs: [DomainPair] = []
   /// The proof of the other server's domain by certificate; `nil` for dialback.
   var proof: PeerProof?
   var provedUntil: Timestamp?
-  /// The domain that was judged last, and the proof of the one whose key was verified last.
+  /// The domain that was judged last, and the proof of the domain whose key was verified last.
   var judgedDomain: String?
   var verifiedBy: PeerProof?
 
@@ -124,7 +124,7 @@ final class ServerConnection: RemoteConnection {
     deadline = loopContext.loop.scheduleTask(in: FederationLimits.negotiation) { me.value.expired() }
   }
 
-  /// Speaks first, if this server has opened the connection, and begins to read.
+  /// Begins to read; if this server has opened the connection, it also sends the stream header.
   override func active() {
     switch purpose {
     case .accepted(_, isDirectTLS: true, _): awaitHello()
@@ -180,7 +180,7 @@ final class ServerConnection: RemoteConnection {
     }
   }
 
-  /// Counts an element, unless it is free.
+  /// Charges an element, unless it is exempt.
   private func count(_ output: ServerStreamOutput) {
     switch output {
     case .stanza, .dropped: freeManagement.stanzaCame()
@@ -194,7 +194,7 @@ final class ServerConnection: RemoteConnection {
 
   override func fail(_ error: StreamError) { close(error) }
 
-  /// Closes the connection for its memory, unless it is verified. The stream error is sent if the other server reads.
+  /// Closes the connection to free memory, unless it is verified. A stream error is sent if the other server reads.
   func giveMemoryUp() {
     guard !isVerified, let context else { return }
     close(StreamError(.resourceConstraint, "the streams of unknown servers take too much memory"))
@@ -231,7 +231,7 @@ final class ServerConnection: RemoteConnection {
       closeChannel()
     case .send(let elements):
       append { writer in for element in elements { element.write(into: &writer) } }
-      // XEP-0198 3: what comes behind <enabled/> is counted.
+      // XEP-0198 3: stanzas behind <enabled/> are counted.
       if elements.contains(.managementEnabled) { manage() }
     case .authenticated:
       beginAgain()
@@ -288,7 +288,7 @@ final class ServerConnection: RemoteConnection {
     closeChannel()
   }
 
-  /// Tells the owner of pairs that the stream carries from now on.
+  /// Notifies the owner of pairs that the stream carries from now on.
   ///
   /// - Parameter proof: How the pairs' domain was proved by certificate; `nil` for dialback. Each pair has its own.
   private func opened(_ carried: [DirectedPair], by proof: PeerProof?) {
@@ -336,18 +336,18 @@ final class ServerConnection: RemoteConnection {
     countUnread(atTick: true)
     guard isStanzaInTime(now) else { return fail(.lateStanza) }
     if let provedUntil, provedUntil < door.parley.clock.now {
-      // The next stream shows another certificate, or is told why not.
+      // The next stream presents another certificate, or is refused with a reason.
       return close(nil)
     }
-    // The answer to a request may stand behind stanzas that are not read yet.
+    // The answer to a request may follow stanzas that are not read yet.
     if askedAt != nil, sending.mayHoldInput(now: door.parley.clock.now) { askedAt = now }
     if let askedAt, now > askedAt + FederationStreamLimits.acknowledgement {
-      // No stream error would reach it.
+      // The other server would not receive a stream error.
       failed(ChannelError.connectTimeout(FederationStreamLimits.acknowledgement))
       context?.pipeline.syncOperations.cut()
     } else if now > wroteAt + keepAlive {
       wroteAt = now
-      // RFC 6120 4.6.1: whitespace, or a question that is answered.
+      // RFC 6120 4.6.1: whitespace, or a request that is answered.
       if acknowledges { request() } else { append { $0.raw(" ") } }
       flush()
     } else if usedAt > releasedAt, now > usedAt + FederationStreamLimits.buffersKept {
@@ -359,13 +359,13 @@ final class ServerConnection: RemoteConnection {
   /// The time at which something was last read or written.
   private var usedAt: NIODeadline { max(wroteAt, readAt) }
 
-  /// The silence after which a sign of life is sent: half of what the other server allows (XEP-0478), if that is less.
+  /// The silence after which a keep-alive is sent: half of the time that the other server allows (XEP-0478), if that is less.
   private var keepAlive: TimeAmount {
     let allowed = (receiving?.peerLimits ?? initiating?.peerLimits)?.idleSeconds
     return min(FederationStreamLimits.keepAlive, .seconds(Int64(clamping: max(1, min(allowed ?? 3_600, 3_600) / 2))))
   }
 
-  /// Ends before it began: the handler is in no pipeline.
+  /// Ends a connection whose handler was never added to a pipeline.
   func abandoned(_ reason: String) {
     receiving?.disconnected(reason)
     initiating?.disconnected(reason)

@@ -79,7 +79,7 @@ final class ServerListener: Sendable {
   private func open(_ channel: any Channel, directTLS: Bool, of client: SocketAddress?, isFull: Bool) throws {
     let address = client.map { ClientAddress.network($0) } ?? "unknown"
     let opened = NIOLoopBoundBox<ServerConnection?>(nil, eventLoop: channel.eventLoop)
-    // The stream exists when this runs, since it is executed behind the work that is under way on the loop.
+    // When this runs, the stream exists, since the loop executes it after the present work.
     let giveWay: @Sendable () -> Void = {
       channel.eventLoop.execute {
         if opened.value?.isVerified == false { channel.pipeline.syncOperations.cut() }
@@ -108,7 +108,7 @@ final class ServerListener: Sendable {
   /// The streams that are not verified yet.
   var unverifiedCount: Int { unverified.count }
 
-  /// Stops accepting; existing streams go on.
+  /// Stops accepting; existing streams continue.
   func stopAccepting() async {
     let open = channels.withLock { channels in
       defer { channels = [] }

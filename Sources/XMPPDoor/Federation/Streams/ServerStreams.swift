@@ -10,20 +10,20 @@ import ServerMetrics
 import Synchronization
 import XMPP
 
-/// Finds and connects servers of other domains; `Dialer` is the one.
+/// Finds and connects servers of other domains; `Dialer` implements it.
 protocol ServerDialing: Sendable {
   /// Connects to a server of a domain.
   ///
-  /// - Parameter excluded: Servers that are left out, as they were connected to and were of no use.
+  /// - Parameter excluded: Servers that are skipped, since the stream to them has failed.
   func dial(
     _ domain: String, on loop: any EventLoop, excluding excluded: [ServerTarget]
   ) async throws(DialFailure) -> DialedConnection
   /// Returns all servers of a domain, for streams that come from it (RFC 7673 3).
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget]
-  /// Returns the same servers for an operator who checks whether the domain can be reached. Fails with `noSuchDomain` if the DNS
+  /// Returns the servers of a domain for the operator's check of whether it can be reached. Fails with `noSuchDomain` if the DNS
   /// has neither servers nor addresses for it.
   func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget]
-  /// Looks all names up anew from now on.
+  /// Forgets all cached names, so that they are looked up again.
   func forget()
 }
 
@@ -35,11 +35,11 @@ final class ServerStreams: FederationStreamOpener {
   let policy: ServerStreamPolicy
   let trust: any PeerTrust
   let dialing: any ServerDialing
-  /// The paces of the connections that others begin in the clear, and of handshakes; `nil` for none.
+  /// The rate limits of incoming connections without TLS, and of handshakes; `nil` for none.
   let connections: PacedConnections?
   let handshakes: PacedConnections?
-  /// The memory of what is not logged in, which streams to others count to as well until those are verified: strangers can cause them,
-  /// by messages to domains of their own, and by dialback.
+  /// The memory of unverified connections, including streams that this server opens, until they are verified: strangers can cause
+  /// such streams, by messages to their own domains, and by dialback.
   private let memory: MemoryBound
   private let all: OpenConnections
   private let rules: DomainPolicy
@@ -49,11 +49,11 @@ final class ServerStreams: FederationStreamOpener {
   private let incoming = Locked(Incoming())
 
   private struct Incoming {
-    /// The verified streams that each domain has opened, and those of each zone.
+    /// The number of verified streams that each domain and each zone has opened.
     var streams: [String: Int] = [:]
     var streamsOfZones: [String: Int] = [:]
     /// The reasons why the last streams were refused, of each domain from each network, oldest first. Anybody may name any domain,
-    /// so the network with the most gives its oldest up for others.
+    /// so at the bound the network with the most loses its oldest.
     private var refusals: [Refusal] = []
     private var shares = NetworkShares(max: FederationStreamLimits.refusalsMax, replacesOwn: true)
     var pace = LogPace(
@@ -86,7 +86,7 @@ final class ServerStreams: FederationStreamOpener {
 
     /// Returns whether a domain may open no more streams.
     ///
-    /// - Parameter isKnown: Whether acquaintances of somebody here have been heard from the domain.
+    /// - Parameter isKnown: Whether local users know users of the domain.
     func isFull(_ domain: String, isKnown: Bool) -> Bool {
       let ofZoneMax = isKnown ? FederationLimits.streamsPerKnownZoneMax : FederationLimits.streamsPerZoneMax
       return streams[domain, default: 0] >= FederationLimits.streamsPerDomainMax
@@ -105,7 +105,7 @@ final class ServerStreams: FederationStreamOpener {
   ///
   /// - Parameters:
   ///   - domains: The domains that this server answers for, normalised.
-  ///   - secret: The secret of dialback keys, which outlives a restart: a key is verified after it was sent.
+  ///   - secret: The secret of dialback keys. It must survive a restart, since a key may be verified after one.
   init(
     door: DoorContext, mounted: [MountedLoop], domains: Set<String>, secret: [UInt8], idleSeconds: Int,
     trust: any PeerTrust, dialing: any ServerDialing, rules: DomainPolicy, connections: PacedConnections? = nil,
@@ -144,7 +144,7 @@ final class ServerStreams: FederationStreamOpener {
         let dialed = try await dialing.dial(pair.remote, on: mounted.loop, excluding: tried)
         start(
           .opening(pair, owner) { [self] end in
-            // RFC 6120 3.2.1: another of the domain's servers may be of use.
+            // RFC 6120 3.2.1: another server of the domain may work.
             guard end.isOfTheServer, tried.count + 1 < FederationStreamLimits.serversTriedMax else {
               return failed(OpenFailure(end))
             }
@@ -181,21 +181,21 @@ final class ServerStreams: FederationStreamOpener {
     }
   }
 
-  /// Looks all names up anew from now on.
+  /// Forgets all cached names, so that they are looked up again.
   func forgetNames() { dialing.forget() }
 
   // MARK: Judging
 
-  /// Runs a judgement of a domain in its turn (`JudgementTurns`), which lasts until it calls `end`. Returns `false` if too many wait.
+  /// Queues a judgement of a domain (`JudgementTurns`), which is under way until it calls `end`. Returns `false` if too many wait.
   ///
   /// - Parameter network: The network that the stream comes from; `nil` if networks are not distinguished.
   func inTurn(of network: String?, _ domain: String, _ judgement: @escaping JudgementTurns.Judgement) -> Bool {
-    // A domain with acquaintances here is not bound with its zone.
+    // A domain whose users are known here is queued by itself, not with its zone.
     let isKnown = door.parley.isKnown(domain: domain)
     return judgements.run(of: network, isKnown ? domain : DomainZone.of(domain), isKnown: isKnown, judgement)
   }
 
-  /// Returns what the certificates of a stream are good for, and how that was found out.
+  /// Returns the judgement of a stream's certificates for a domain, and its proof.
   ///
   /// - Parameter target: The server that this one has connected to; `nil` for a stream that the other opened.
   func judge(
@@ -220,7 +220,7 @@ final class ServerStreams: FederationStreamOpener {
         switch error {
         case .noSuchDomain, .refused: break
         case .unreachable, .timedOut:
-          // RFC 7673 3.1: the domain may have TLSA records that are being kept from us.
+          // RFC 7673 3.1: an attacker may suppress TLSA records of the domain.
           let text = "the servers of \(domain) cannot be looked up at the moment"
           return (.denied(StreamError(.remoteConnectionFailed, text)), nil, nil)
         }
@@ -233,11 +233,11 @@ final class ServerStreams: FederationStreamOpener {
     }
   }
 
-  /// Verifies a dialback key: by the certificates of the stream on which it came (XEP-0344 2.4), otherwise by calling
-  /// back, where that is believed.
+  /// Verifies a dialback key: by the certificates of the stream on which it arrived (XEP-0344 2.4), otherwise by calling
+  /// back, if dialback is accepted.
   ///
-  /// - Parameter judged: Is called once when the certificates are judged: nobody waits for a callback, during which the other server
-  ///   may judge this one.
+  /// - Parameter judged: Called once when the certificates are judged. Its queue slot is then free: during a callback the other
+  ///   server may have to judge this one.
   func verify(
     _ request: DialbackRequest, _ chain: [[UInt8]], judged: @Sendable () -> Void
   ) async -> (verdict: DialbackVerdict, proof: PeerProof?) {
@@ -294,8 +294,8 @@ final class ServerStreams: FederationStreamOpener {
     incoming.withLock { $0.count(-1, of: domain) }
   }
 
-  /// Notes why a stream of a domain was refused, for the operator. The log has a line, beyond the pace of `FederationStreamLimits`
-  /// at the level `debug`.
+  /// Notes for the operator why a stream of a domain was refused, and logs it; beyond the pace of `FederationStreamLimits` at the
+  /// level `debug`.
   ///
   /// - Parameters:
   ///   - network: The network that the stream came from; `nil` if networks are not distinguished, and the zone of the domain counts.
@@ -320,7 +320,7 @@ final class ServerStreams: FederationStreamOpener {
 }
 
 extension StreamEnd {
-  /// Whether another server of the same domain may do better.
+  /// Whether another server of the same domain may succeed.
   fileprivate var isOfTheServer: Bool {
     switch self {
     case .lost, .unsecured: true

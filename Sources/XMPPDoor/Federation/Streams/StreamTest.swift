@@ -4,15 +4,15 @@ import Peers
 import Synchronization
 import XMPP
 
-/// A test of the way to a domain: a stream of its own that is closed as soon as it is verified.
+/// A test of the connection to a domain: a separate stream that is closed as soon as it is verified.
 final class StreamTest: FederationStreamOwner {
   private let waiting: Mutex<CheckedContinuation<FederationTestStep, Never>?>
 
   private init(_ waiting: CheckedContinuation<FederationTestStep, Never>) { self.waiting = Mutex(waiting) }
 
-  /// Opens a stream and returns what became of it.
+  /// Opens a stream and returns the result.
   ///
-  /// - Parameter open: Opens the stream for the owner that it is given.
+  /// - Parameter open: Opens the stream for its argument, the owner.
   static func run(
     _ open: (any FederationStreamOwner, @escaping @Sendable (OpenFailure) -> Void) -> Void
   ) async -> FederationTestStep {
