@@ -5,7 +5,7 @@ public struct BlocklistOption: Hashable, Sendable, CustomStringConvertible {
   public let service: JID
   public let node: String
 
-  /// Parses the name of a list; `nil` if it is none. The service is a domain, or an account with a node of its own.
+  /// Parses `SERVICE/NODE`; `nil` for any other text. The service is a domain, or the address of an account.
   public init?(_ text: String) {
     guard let slash = text.firstIndex(of: "/"), let service = BareJID(parsing: String(text[..<slash])) else {
       return nil

@@ -2,9 +2,9 @@ import Addresses
 import Basics
 import Dialogs
 
-/// Domains elsewhere whose certificates were found valid, as a value. There are at most so many of them, and so many of one zone
-/// (`DomainZone`). At a bound the zone, or the one with the most of them, loses an eighth of its domains, the oldest ones: so nobody makes
-/// domains of other zones be forgotten by subdomains, and most new domains cost no search for the oldest ones.
+/// Remote domains whose certificates were found valid, as a value. Their number is bounded, in total and for each zone (`DomainZone`).
+/// At a bound the zone, or the zone with the most domains, loses the oldest eighth of its domains: so nobody can displace domains of
+/// other zones by subdomains, and most new domains need no search for the oldest ones.
 struct CertifiedDomains {
   private struct Proof {
     let pair: DomainPair
@@ -20,7 +20,7 @@ struct CertifiedDomains {
   /// Returns the time at which a certificate of the domain was noted last.
   func time(of domain: String) -> Timestamp? { zones[DomainZone.of(domain)]?[domain]?.at }
 
-  /// Notes a valid certificate of the domain elsewhere. Returns the pairs that were noted and are not any more.
+  /// Notes a valid certificate of the remote domain. Returns the pairs that are forgotten for it.
   @discardableResult
   mutating func note(_ pair: DomainPair, at time: Timestamp) -> [DomainPair] {
     let zone = DomainZone.of(pair.remote)

@@ -4,20 +4,19 @@ import NIOCore
 
 // The order and the times in which the addresses of a domain's servers are tried (RFC 8305).
 //
-// Servers are taken in the order of their SRV records. The addresses of one are looked up when its turn comes, both
-// families at once (RFC 8305 3), and tried in turns of the family, IPv6 first (4). An attempt does not end those before
-// it: the first connection wins (5). An attempt begins when the last one has failed or has had 250 ms; a server of a
-// lower priority is tried only when all others have failed or have had two seconds, since RFC 2782 wants the best one
-// that can be reached.
+// Servers are tried in the order of their SRV records. The addresses of a server are looked up when it is tried, both
+// families at once (RFC 8305 3), and tried alternately, IPv6 first (4). An attempt does not end earlier ones: the first
+// connection wins (5). An attempt begins when the previous one has failed or has had 250 ms; a server of a lower priority
+// is tried only when all others have failed or have had two seconds, since RFC 2782 requires the best reachable server.
 //
-// A server about which the DNS does not answer in time is passed over, and what comes later is of no use for it: name
-// servers that hang must not keep this server from the others.
+// If the DNS does not answer in time about a server, the server is skipped and later answers are ignored: name servers
+// that hang must not delay the other servers.
 //
-// A server whose TLSA records cannot be had although its addresses are authentic is left out (RFC 7673 3.4).
+// A server whose addresses are authentic but whose TLSA records cannot be looked up is skipped (RFC 7673 3.4).
 //
 // Destinations are not sorted by RFC 6724: where there is no route, an attempt fails at once.
 
-/// The race as a value: what happens goes in with its time, what is to be done comes out.
+/// The race as a value: it takes events with their times, and returns actions.
 struct ConnectionRace: Hashable, Sendable {
   struct Server: Hashable, Sendable {
     let priority: UInt16
@@ -33,7 +32,7 @@ struct ConnectionRace: Hashable, Sendable {
     /// The TLSA records could not be looked up.
     case uncertified(server: Int)
     case failed(attempt: Int)
-    /// The time that was asked for has come.
+    /// The requested time has come.
     case due
   }
 
@@ -50,14 +49,14 @@ struct ConnectionRace: Hashable, Sendable {
     enum Certification: Hashable, Sendable { case awaited, known([TLSARecord]), failed }
 
     var askedAt: NIODeadline?
-    /// The addresses not yet tried, IPv6 and IPv4; nil while they are being looked up.
+    /// The addresses not yet tried, IPv6 and IPv4; nil while they are looked up.
     var six: [IPAddress]?
     var four: [IPAddress]?
     var isSecure = false
     var certification: Certification
     var tried = 0
     var wasIPv6 = false
-    /// The time at which the first addresses came.
+    /// The time at which the first addresses arrived.
     var foundAt: NIODeadline?
   }
 
@@ -75,7 +74,7 @@ struct ConnectionRace: Hashable, Sendable {
     progress = servers.map { Progress(certification: $0.isSecure ? .awaited : .known([])) }
   }
 
-  /// Returns the TLSA records of a server that was connected to.
+  /// Returns the TLSA records of a connected server.
   func tlsa(of server: Int) -> [TLSARecord] {
     if case .known(let records) = progress[server].certification { records } else { [] }
   }
@@ -119,7 +118,7 @@ struct ConnectionRace: Hashable, Sendable {
     return attempts.isEmpty ? actions + [.giveUp] : actions
   }
 
-  /// Returns what is to be tried of the current server.
+  /// Returns the next attempt for the current server.
   private func next(_ now: NIODeadline) -> Next {
     let server = progress[current]
     if server.tried == PeerLimits.addressesMax { return .nothing }
@@ -131,7 +130,7 @@ struct ConnectionRace: Hashable, Sendable {
     case .failed, .known: break
     }
     if six.isEmpty {
-      // RFC 8305 3: IPv6 is given a moment to be known, too.
+      // RFC 8305 3: a short wait for IPv6 addresses.
       if server.six == nil, let foundAt = server.foundAt, now < foundAt + PeerLimits.resolutionDelay {
         return .answer(by: foundAt + PeerLimits.resolutionDelay)
       }
@@ -140,7 +139,7 @@ struct ConnectionRace: Hashable, Sendable {
     return .address(isIPv6: four.isEmpty || server.tried == 0 || !server.wasIPv6)
   }
 
-  /// Returns what is to be done while answers about the current server are missing. The last one is waited for.
+  /// Returns the action while answers about the current server are missing. The last server's answers are always awaited.
   private func awaiting(_ now: NIODeadline) -> Next {
     guard current + 1 < servers.count, let askedAt = progress[current].askedAt else { return .answer(by: nil) }
     let time = askedAt + PeerLimits.answerDelayMax

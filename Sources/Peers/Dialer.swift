@@ -13,7 +13,7 @@ package final class Dialer: Sendable {
 
   /// - Parameters:
   ///   - routes: The servers that the operator named, by domain, in place of the DNS.
-  ///   - addresses: The addresses that the DNS may lead to, as it is written by others.
+  ///   - addresses: The addresses to which the DNS may lead, since others write it.
   package init(resolver: any DNSResolver, routes: [String: ServerTarget] = [:], addresses: PublicAddresses) {
     lookUp = ServerLookUp(resolver: resolver, routes: routes)
     self.addresses = addresses
@@ -31,8 +31,8 @@ package final class Dialer: Sendable {
 
   /// Connects to a server of a domain.
   ///
-  /// - Parameter excluded: Servers that are left out, as they were connected to and were of no use (RFC 6120 3.2.1). If
-  ///   none is left, the domain is `unreachable` without reasons.
+  /// - Parameter excluded: Servers that are skipped, since the stream to them has failed (RFC 6120 3.2.1). If no other is
+  ///   left, the domain is `unreachable` without reasons.
   package func dial(
     _ domain: String, on loop: any EventLoop, excluding excluded: [ServerTarget] = []
   ) async throws(DialFailure) -> DialedConnection {
@@ -48,13 +48,13 @@ package final class Dialer: Sendable {
     }
   }
 
-  /// Returns all servers of a domain with their TLSA records, for streams that come from it. The failure of a look-up is
-  /// no absence of records (RFC 7673 3.1): such a stream cannot be judged now.
+  /// Returns all servers of a domain with their TLSA records, for streams from it. A failed look-up does not prove that
+  /// there are no records (RFC 7673 3.1): it throws, as the stream cannot be judged now.
   package func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
     try await lookUp.targets(of: domain)
   }
 
-  /// Returns the same servers for an operator who checks whether a domain can be reached (`ServerLookUp.existingTargets`).
+  /// Returns the servers of a domain for the operator's check of whether it can be reached (`ServerLookUp.existingTargets`).
   package func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
     try await lookUp.existingTargets(of: domain)
   }
@@ -62,18 +62,18 @@ package final class Dialer: Sendable {
   /// The reason why a connection was not opened, as a clause.
   static func reason(_ error: any Error) -> String { Dial.reason(error) }
 
-  /// Looks all names up anew, for an operator who has changed them.
+  /// Forgets all cached names, for an operator who has changed records.
   package func forget() { lookUp.resolver.forget() }
 }
 
-/// One dialing, on its loop.
+/// One call of `dial`, on its loop.
 private final class Dial: Sendable {
   private struct State {
     var race = ConnectionRace([])
     var candidates: [ServerLookUp.Candidate] = []
     var isItself = false
     var reasons: [String] = []
-    /// The families of a domain without SRV records of which the DNS says that there are no addresses.
+    /// The number of address families for which a domain without SRV records has no addresses.
     var absent = 0
     var isAbsenceAuthentic = true
     var connecting: [Int: any Channel] = [:]
@@ -167,7 +167,7 @@ private final class Dial: Sendable {
     let candidate = state.value.candidates[index]
     guard case .name(let name) = candidate.host else {
       if case .address(let address) = candidate.host {
-        // The event must not come within the handling of another.
+        // Events must not be nested.
         loop.execute { [self] in
           handle(.found(server: index, isIPv6: !address.isIPv6, [], isSecure: false))
           handle(.found(server: index, isIPv6: address.isIPv6, [address], isSecure: false))
@@ -236,7 +236,7 @@ private final class Dial: Sendable {
       .channelOption(.userTimeout, value: PeerLimits.transmission)
       .channelOption(.autoRead, value: false)
       .channelOption(.recvAllocator, value: ReadBuffers())
-      // The whole has its own bound, and the race goes on meanwhile.
+      // The deadline of the whole call ends earlier; the race tries other addresses meanwhile.
       .connectTimeout(PeerLimits.connecting)
       .channelInitializer { [self] channel in
         if state.value.isOver {

@@ -2,18 +2,18 @@ package import Basics
 package import Dialogs
 import Synchronization
 
-/// The current rules for domains elsewhere, shared by links and streams. It also knows which domains had a valid
-/// certificate lately: a weaker proof is not accepted of these, since whoever removes the certificate of a stream could
-/// otherwise take the domain's place.
+/// The current rules for remote domains, shared by links and streams. It also remembers domains with a recent valid
+/// certificate, and accepts no weaker proof of these: otherwise an attacker who suppresses the certificate could pose as the
+/// domain.
 package final class DomainPolicy: Sendable {
   private struct State {
     var rules: DomainRules
-    /// The domains with which users here have to do; these are also stored.
+    /// The domains with which local users communicate; these are also stored.
     var known = CertifiedDomains(
       max: PeerLimits.certificatesKnownMax, ofZoneMax: PeerLimits.certificatesPerKnownZoneMax)
     var others = CertifiedDomains(
       max: PeerLimits.certificatesMax, ofZoneMax: PeerLimits.certificatesPerZoneMax)
-    /// The time from which on those are looked for that are too old to matter.
+    /// The time of the next search for expired entries.
     var nextSweep: Timestamp
 
     func certifiedAt(_ domain: String) -> Timestamp? { known.time(of: domain) ?? others.time(of: domain) }
@@ -43,14 +43,14 @@ package final class DomainPolicy: Sendable {
 
   package func change(_ body: (inout DomainRules) -> Void) { state.withLock { body(&$0.rules) } }
 
-  /// Returns the time at which a certificate of a domain was last found valid, to a day; `nil` if that is not remembered.
+  /// Returns the time at which a certificate of a domain was last found valid, to a day; `nil` if it is not remembered.
   package func certifiedAt(_ domain: String) -> Timestamp? { state.withLock { $0.certifiedAt(domain) } }
 
-  /// Records that the remote domain of a pair has shown a valid certificate. Returns whether the caller must store this, and the pairs
-  /// whose stored proofs the caller must remove.
+  /// Records that the remote domain of a pair has presented a valid certificate. Returns whether the caller must store this, and the
+  /// pairs whose stored proofs the caller must delete.
   ///
-  /// - Parameter isKnown: Whether users here have to do with the domain. It stays known while its certificate is remembered, also over
-  ///   a restart.
+  /// - Parameter isKnown: Whether local users communicate with the domain. It stays known while its certificate is remembered, even
+  ///   after a restart.
   package func verified(_ pair: DomainPair, at time: Timestamp, isKnown: Bool) -> (isNews: Bool, dropped: [DomainPair]) {
     state.withLock { state in
       let last = state.known.time(of: pair.remote)

@@ -3,7 +3,7 @@ import Addresses
 /// A domain, or all domains below one (`*.spam.example`).
 public struct DomainPattern: Hashable, Sendable, CustomStringConvertible {
   public let domain: String
-  /// Whether the pattern matches the domains below the domain, and not the domain itself.
+  /// Whether the pattern matches only the domains below the domain, not the domain itself.
   public let isWildcard: Bool
 
   /// Parses a pattern; `nil` if it is neither a domain nor `*.` and a domain.
@@ -20,10 +20,10 @@ public struct DomainPattern: Hashable, Sendable, CustomStringConvertible {
   public var description: String { isWildcard ? "*." + domain : domain }
 }
 
-/// The rules that decide which domains this server talks to, and which of them may be verified by dialback alone.
+/// The rules that decide which domains are admitted, and which of them may be verified by dialback alone.
 ///
-/// A rule that an operator set at runtime stands before those of the configuration. A denied domain is refused. If any
-/// domain is allowed by the configuration, all that are not allowed are refused.
+/// Rules that operators set at runtime take precedence over those of the configuration. A denied domain is refused. If the
+/// configuration allows any domain, all others are refused.
 public struct DomainRules: Hashable, Sendable {
   /// The patterns of `federation.allow`; empty for all domains.
   public var allowed: [DomainPattern] = []
@@ -43,8 +43,7 @@ public struct DomainRules: Hashable, Sendable {
 
   public func admitsUnverified(_ domain: String) -> Bool { unverified.contains { $0.matches(domain) } }
 
-  /// Returns the verdict of the most specific runtime rule: that of the domain, then those of the domains above it from
-  /// the longest on.
+  /// Returns the verdict of the most specific runtime rule: that of the domain, or else of the longest domain above it.
   private func runtimeRule(for domain: String) -> Bool? {
     if runtime.isEmpty { return nil }
     return runtime.filter { $0.key.matches(domain) }

@@ -1,27 +1,26 @@
 public import Basics
 public import Dialogs
 
-/// The operator's side of federation: the state of links, and what an operator does to them. Admin operations
+/// The operator's side of federation: the state of links, and actions on them. Admin operations
 /// (`Administration/Operations/Federation`) call it; a server whose federation is off has none.
 public protocol FederationControl: AnyObject, Sendable {
-  /// Returns the links that exist, in any order: those with a stream, those that back off, and those that have something
-  /// to send.
+  /// Returns the existing links, in any order: those with a stream, those that back off, and those with something to send.
   func links() async -> [FederationLinkStatus]
-  /// Returns what is known of one domain besides its links.
+  /// Returns the state of a domain apart from its links.
   func domain(_ domain: String) async -> FederationDomainStatus
-  /// Closes the streams with a domain in both directions, and returns their number. What
-  /// waits for the domain stays; the next thing to send opens a stream again.
+  /// Closes the streams with a domain in both directions, and returns their number. Waiting rows are kept; the next stanza
+  /// opens a stream again.
   func close(_ domain: String) async -> Int
-  /// Ends the back-off of a domain's links, which then try at once, and returns their number. Names are looked up anew.
+  /// Ends the back-off of a domain's links, which then try at once, and returns their number. Names are looked up again.
   func retry(_ domain: String) async -> Int
-  /// Tries out every step towards a domain on a stream of its own that carries nothing else.
+  /// Tests every step of a connection to a domain, on a separate stream.
   func test(_ domain: String, from local: String) async -> [FederationTestStep]
-  /// Reads the operator's rules (`RecordReader.federationRules()`) again; streams with domains that are now refused are closed, and what waits for these
-  /// is returned to its authors.
+  /// Reads the operator's rules (`RecordReader.federationRules()`) again. Streams with domains that are now refused are closed,
+  /// and their waiting messages are returned to the authors.
   func rulesChanged() async throws(Problem)
 }
 
-/// A pair of domains with its streams and what waits for them.
+/// A pair of domains with its streams and the number of waiting rows.
 public struct FederationLinkStatus: Codable, Hashable, Sendable {
   public enum State: String, Codable, Hashable, Sendable {
     /// At least one stream carries stanzas of the pair.
@@ -33,7 +32,7 @@ public struct FederationLinkStatus: Codable, Hashable, Sendable {
     case idle
   }
 
-  /// A stream that is good for the pair.
+  /// A stream that is verified for the pair.
   public struct Stream: Codable, Hashable, Sendable {
     public enum Direction: String, Codable, Hashable, Sendable {
       case outgoing = "out"
@@ -68,7 +67,7 @@ public struct FederationLinkStatus: Codable, Hashable, Sendable {
   public let remote: String
   public let state: State
   public let streams: [Stream]
-  /// The number of outbox rows that wait for the pair, and the time of the first.
+  /// The number of waiting outbox rows of the pair, and the time of the first.
   public let waiting: Int
   public let waitingSince: Timestamp?
   /// The number of failed attempts in a row, the reason of the last, and the time of the next.
@@ -92,12 +91,12 @@ public struct FederationLinkStatus: Codable, Hashable, Sendable {
   }
 }
 
-/// A domain elsewhere.
+/// The state of a remote domain.
 public struct FederationDomainStatus: Codable, Hashable, Sendable {
   public let domain: String
   /// Whether the rules admit it.
   public let isAllowed: Bool
-  /// The time at which a certificate of the domain was last found valid, to a day; nil if that is not remembered
+  /// The time at which a certificate of the domain was last found valid, to a day; nil if it is not remembered
   /// (`PeerLimits.certificatesMax`).
   public let verifiedAt: Timestamp?
   /// The way in which a stream of it is verified; nil if there is none.

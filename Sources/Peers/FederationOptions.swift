@@ -2,20 +2,20 @@ import DNS
 public import Dialogs
 import NIOCore
 
-/// The options of federation: which domains elsewhere are talked to, how they are found and verified, and for how long
-/// is tried. The configuration keys `federation.*` are parsed into it.
+/// The options of federation: which remote domains are admitted, how they are found and verified, and for how long messages
+/// are kept for them. The configuration keys `federation.*` are parsed into it.
 public struct FederationOptions: Sendable, Hashable {
-  /// The evidence that makes a stream a domain's.
+  /// The proof that a stream must give of its domain.
   public enum Verification: String, Sendable, Hashable, CaseIterable {
     /// A certificate that is valid for the domain (RFC 6120 13.7.1.2.1).
     case certificate
-    /// Without such a certificate dialback over TLS (XEP-0220).
+    /// Such a certificate, or dialback over TLS (XEP-0220).
     case dialback
   }
 
   /// Whether an answer of the DNS counts as authentic (RFC 4035 3.2.3).
   public enum DNSSECTrust: String, Sendable, Hashable, CaseIterable {
-    /// If the resolver runs on this machine, or resolv.conf has `trust-ad`.
+    /// Authentic if the resolver runs on this machine, or resolv.conf has `trust-ad`.
     case auto
     case always
     case never
@@ -44,7 +44,7 @@ public struct FederationOptions: Sendable, Hashable {
   /// The port of streams that begin with TLS (XEP-0368); 0 listens on none.
   public var tlsPort = 5270
   public var verification = Verification.certificate
-  /// The domains that are talked to and those that are not.
+  /// The rules that admit and refuse domains.
   public var rules = DomainRules()
   /// A PEM file of certificate authorities; `nil` for the system's.
   public var authorities: String?
@@ -54,22 +54,22 @@ public struct FederationOptions: Sendable, Hashable {
   /// Whether certificates are also verified by POSH (RFC 7711).
   public var usesPOSH = false
   public var routes: [Route] = []
-  /// The time after which a message that its domain has not taken is returned to its author.
+  /// The seconds after which a message that its domain has not taken is returned to its author.
   public var giveUpSeconds = 3600
-  /// The time without a stanza after which a stream is closed.
+  /// The seconds without a stanza after which a stream is closed.
   public var idleSeconds = 1800
-  /// The time without a stream, although tried, after which everybody of a domain is shown as offline: longer than most
-  /// servers need to start anew.
+  /// The seconds of failed attempts to open a stream after which all users of a domain are shown as offline: longer than
+  /// most servers need to restart.
   public var absentSeconds = 300
-  /// The people elsewhere who may be in rooms of this server.
+  /// The remote users who may be in rooms of this server.
   public var rooms = RemoteRoomPolicy.open
-  /// The hearing that people elsewhere get who are nobody's contacts.
+  /// The limits on messages from remote users who are no contacts.
   public var strangers = StrangerPolicy.limit
-  /// Whether users' reports are forwarded to the domains that the reported addresses are of, if the users agree.
+  /// Whether users' reports are forwarded to the domains of the reported addresses, if the users agree.
   public var forwardsReports = false
-  /// Whether components reach domains elsewhere.
+  /// Whether components can communicate with remote domains.
   public var reachesComponents = true
-  /// The block lists of other services that are followed.
+  /// The block lists of other services that the server follows.
   public var blocklists: [BlocklistOption] = []
 
   public init() {}

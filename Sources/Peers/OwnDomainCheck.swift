@@ -3,18 +3,18 @@ public import Basics
 import DNS
 public import NIOCore
 
-/// The check of what other servers need to talk with a domain of this one: its records in the DNS, the ports that they
-/// lead to, the certificate that is presented there, and the one in the files. It goes the way that another server would
-/// go, from this machine.
+/// The check of whether other servers can communicate with a local domain: its records in the DNS, the ports that they
+/// name, the certificate that is presented there, and the one in the files. It connects as another server would, from
+/// this machine.
 ///
 ///     let check = OwnDomainCheck(options, addresses: addresses, on: loops, clock: clock) { chain, domain, targets in … }
 ///     let steps = await check.steps(of: "conference.example.org", chain: chain)
 public struct OwnDomainCheck: Sendable {
-  /// Judges a chain for a domain as another server would that knows the same authorities.
+  /// Judges a chain for a domain as another server with the same authorities would.
   public typealias Judge = @Sendable ([[UInt8]], String, [ServerTarget]) async -> PeerVerdict
 
-  /// The time before the end of a certificate from which on it counts as a fault: it should have been renewed by then,
-  /// and an operator has time to find out why it was not.
+  /// The time before a certificate's expiry at which a missing renewal counts as a fault, which leaves the operator time to
+  /// find the cause.
   static let renewal: Duration = .seconds(7 * 86_400)
 
   private let options: FederationOptions
@@ -28,8 +28,8 @@ public struct OwnDomainCheck: Sendable {
   private let judge: Judge
 
   /// - Parameters:
-  ///   - addresses: The addresses that other servers connect to.
-  ///   - dateRemedy: Returns what an operator does about a chain whose first certificate is not valid now; nil for another.
+  ///   - addresses: The addresses to which other servers connect.
+  ///   - dateRemedy: Returns the advice about a chain whose first certificate is not valid now; nil for any other chain.
   public init(
     _ options: FederationOptions, addresses: PublicAddresses, on group: any EventLoopGroup, clock: any Clock,
     dateRemedy: @escaping @Sendable ([[UInt8]]) -> String?, judge: @escaping Judge
@@ -66,8 +66,8 @@ public struct OwnDomainCheck: Sendable {
     return "add a record: _xmpp-server._tcp.\(domain). SRV 10 10 \(port) HOST., HOST being the name of this machine"
   }
 
-  /// Returns the advice to an operator whose domain was not found: records for one that has none, and not where nothing is known
-  /// of them, since a record that is there would be added again.
+  /// Returns the advice to an operator whose domain was not found: the records to add if it has none. If the look-up failed there
+  /// is no such advice, since the operator might add existing records again.
   static func remedy(for failure: DialFailure, records: String) -> String {
     switch failure {
     case .noSuchDomain, .refused: records
@@ -109,8 +109,8 @@ public struct OwnDomainCheck: Sendable {
     return "is the server running with \(key) \(target.port), and does the firewall let that port through?"
   }
 
-  /// Begins TLS, and judges what is presented: a server that was not told of a new certificate presents the old one, and
-  /// what stands before the server may have one of its own.
+  /// Begins TLS, and judges the presented certificate: a server that has not loaded a new certificate presents the old one,
+  /// and a proxy in front of the server may present its own.
   private func secure(
     _ connection: DialedConnection, of domain: String, _ chain: [[UInt8]]
   ) async -> FederationTestStep {
@@ -152,7 +152,7 @@ public struct OwnDomainCheck: Sendable {
     switch verdict {
     case .invalid(let reason): return step(false, reason).advising(advice)
     case .valid(let proof, let until):
-      // RFC 7671 5.1: the dates of some do not count.
+      // RFC 7671 5.1: the dates of some certificates do not count.
       if until == .latest { return step(true, "valid by \(proof.rawValue)\(note)") }
       let isLate = until < clock.now + Self.renewal
       return step(!isLate, "valid by \(proof.rawValue) until \(until)\(note)").advising(isLate ? "renew it" : nil)
@@ -171,7 +171,7 @@ public struct OwnDomainCheck: Sendable {
       + "authority of your own is known to the servers whose federation.authorities has its file, so set that here and there"
   }
 
-  /// Compares a server's TLSA records with the certificate: a server that knows DANE accepts no other (RFC 7673 4.2).
+  /// Compares a server's TLSA records with the certificate: servers that use DANE accept no other (RFC 7673 4.2).
   private func pin(_ chain: [[UInt8]], of domain: String, _ target: ServerTarget) async -> FederationTestStep {
     let name = "tlsa _\(target.port)._tcp.\(target.name)"
     switch await judge(chain, domain, [target]) {
@@ -184,7 +184,7 @@ public struct OwnDomainCheck: Sendable {
 }
 
 extension FederationTestStep {
-  /// Returns the step in which the servers of a domain are looked up, and these or why there are none.
+  /// Returns the step that looks up the servers of a domain, with these servers or the failure.
   package static func dns(
     _ lookUp: () async throws(DialFailure) -> [ServerTarget]
   ) async -> (step: FederationTestStep, targets: [ServerTarget], failure: DialFailure?) {
@@ -202,7 +202,7 @@ extension FederationTestStep {
     }
   }
 
-  /// Returns the step with what the operator should do about it.
+  /// Returns the step with the advice added.
   fileprivate func advising(_ advice: String?) -> FederationTestStep {
     advice.map { FederationTestStep(step: step, hasPassed: hasPassed, text: "\(text); \($0)") } ?? self
   }

@@ -2,10 +2,10 @@ import Addresses
 import NIOCore
 package import NIOSSL
 
-/// The certificates that the peer of one connection presents. It makes the connection's TLS handler, which lets the
-/// handshake pass whatever the peer presents: `PeerTrust.verify` judges it afterwards. The signature over the handshake
-/// is still checked, so the peer does own the first certificate's key (RFC 8446 4.4.3). Only a key that is too large for this
-/// check ends the handshake, before it: the check runs on the event loop.
+/// The certificates that the peer of one connection presents. It creates the connection's TLS handler, which accepts any
+/// certificates in the handshake: `PeerTrust.verify` judges them afterwards. The signature over the handshake is still
+/// checked, so the peer owns the first certificate's key (RFC 8446 4.4.3). A key that is too large for this check, which runs
+/// on the event loop, ends the handshake before it.
 ///
 /// It belongs to the connection's event loop.
 package final class PeerChain {
@@ -16,10 +16,10 @@ package final class PeerChain {
   private let isOpen: () -> Bool
 
   /// - Parameters:
-  ///   - schedule: Runs the check of the signature over the handshake at once or later, so that checks do not hold the event loop up
-  ///     together. The check returns `false` if the peer has left, so that nothing was checked. `nil` for a connection that the operator
-  ///     has asked for, which does not wait.
-  ///   - isOpen: Returns whether the peer is still there when its check is due.
+  ///   - schedule: Runs the check of the signature over the handshake at once or later, so that many checks together do not block the
+  ///     event loop. The check returns `false` if the peer has left and nothing was checked. `nil` for a connection that the operator
+  ///     has requested, whose check does not wait.
+  ///   - isOpen: Returns whether the peer is still connected when its check is due.
   package init(
     keyBytesMax: Int = PeerLimits.keyBytesMax, schedule: ((_ check: @escaping () -> Bool) -> Void)? = nil,
     isOpen: @escaping () -> Bool = { true }
@@ -45,7 +45,7 @@ package final class PeerChain {
       made = try NIOSSLClientHandler(
         context: context, serverHostname: name, customVerificationCallback: keep, configuration: .init())
     } catch is NIOSSLExtraError {
-      // A literal address is no server name (RFC 6066 3).
+      // A literal address is not a server name (RFC 6066 3).
       made = try NIOSSLClientHandler(
         context: context, serverHostname: nil, customVerificationCallback: keep, configuration: .init())
     }

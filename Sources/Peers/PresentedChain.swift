@@ -4,7 +4,7 @@ import NIOSSL
 import NIOTLS
 
 /// Asks a server which certificates it presents for a domain, as another server or a client would: by TLS from the
-/// first byte (XEP-0368), or behind STARTTLS (RFC 6120 5.4). It ends with the handshake, and judges nothing.
+/// first byte (XEP-0368), or after STARTTLS (RFC 6120 5.4). It ends with the handshake, and judges nothing.
 ///
 ///     greeting -features with <starttls/>-> asking -<proceed/>-> securing -handshake-> over
 ///
@@ -19,7 +19,7 @@ final class PresentedChain: ChannelInboundHandler {
     let text: String
   }
 
-  /// The caller, of which a server can make its choice dependent.
+  /// The role of the caller, as servers may present a certificate by role.
   enum Role {
     case server, client, web
 
@@ -35,7 +35,7 @@ final class PresentedChain: ChannelInboundHandler {
 
   private enum Phase { case greeting, asking, securing, over }
 
-  /// The bytes that a server says before TLS; features and headers have a few hundred.
+  /// The maximum number of bytes from a server before TLS; features and headers have a few hundred.
   private static let bytesMax = 16_384
 
   private let role: Role
@@ -51,7 +51,7 @@ final class PresentedChain: ChannelInboundHandler {
     (self.domain, self.isDirectTLS, self.result) = (domain, isDirectTLS, result)
   }
 
-  /// Returns the certificates that another server gets in DER, the leaf first, and closes the connection.
+  /// Returns the certificates that another server would get, in DER, the leaf first, and closes the connection.
   static func ask(_ connection: DialedConnection, for domain: String) async throws -> [[UInt8]] {
     try await ask(connection.channel, as: .server, isDirectTLS: connection.target.isDirectTLS, for: domain)
   }
@@ -87,7 +87,7 @@ final class PresentedChain: ChannelInboundHandler {
     var bytes = unwrapInboundIn(data)
     guard phase == .greeting || phase == .asking else { return }
     heard.writeBuffer(&bytes)
-    // Nothing is taken from what it says but whether TLS begins: what is believed comes by TLS.
+    // From the text before TLS only the start of TLS is used, since it is not authenticated.
     let said = String(buffer: heard)
     if said.contains("<stream:error") || said.contains("<failure") {
       end("it refuses to begin TLS")

@@ -4,14 +4,14 @@ import DNS
 public import NIOCore
 import NIOPosix
 
-/// The check of how clients find, reach and verify a domain of this server: records in the DNS, the ports that they
-/// lead to, and the certificate that is presented there. It goes the way that a client would go, from this machine.
+/// The check of whether clients can find, reach and verify a local domain: records in the DNS, the ports that they name,
+/// and the certificate that is presented there. It connects as a client would, from this machine.
 ///
 ///     let check = ReachabilityCheck(options, on: loops, clock: clock) { chain, name in … }
 ///     let steps = await check.xmpp(of: "example.org", ports: ports)
 public struct ReachabilityCheck: Sendable {
-  /// Judges a chain for a name, as a client would that knows the same authorities. The remedy is what the operator of this
-  /// server does about a chain that is not good, as a clause; `nil` for one that is.
+  /// Judges a chain for a name, as a client with the same authorities would. The remedy is the advice to this server's
+  /// operator about an invalid chain, as a clause; `nil` for a valid one.
   public typealias Judge = @Sendable ([[UInt8]], String) async -> (verdict: PeerVerdict, remedy: String?)
 
   public enum Result: String, Codable, Sendable {
@@ -19,10 +19,10 @@ public struct ReachabilityCheck: Sendable {
   }
 
   public struct Step: Codable, Hashable, Sendable {
-    /// The name of what is tried, such as `dns`, `connect host.example.org:5223`, `tls host.example.org:5223`.
+    /// The name of the step, such as `dns`, `connect host.example.org:5223`, `tls host.example.org:5223`.
     public let step: String
     public let result: Result
-    /// The finding, and what to do about it.
+    /// The finding and the advice.
     public let text: String
 
     public init(_ step: String, _ result: Result, _ text: String, advice: String? = nil) {
@@ -37,7 +37,7 @@ public struct ReachabilityCheck: Sendable {
   private let clock: any Clock
   private let judge: Judge
 
-  /// - Parameter options: The name servers to ask.
+  /// - Parameter options: The name servers to use.
   public init(
     _ options: FederationOptions, on group: any EventLoopGroup, clock: any Clock, judge: @escaping Judge
   ) {
@@ -94,7 +94,7 @@ public struct ReachabilityCheck: Sendable {
 
   // MARK: Others
 
-  /// Returns the steps of a client of HTTPS.
+  /// Returns the steps of an HTTPS client.
   public func web(_ host: String, port: Int) async -> [Step] {
     guard let name = DomainName(AsciiDomain.of(host)), IPAddress(host) == nil else {
       return [
@@ -106,7 +106,7 @@ public struct ReachabilityCheck: Sendable {
       advice: "is http.url what clients use, and does the firewall let port \(port) through?")
   }
 
-  /// Returns the steps to a port that is only connected to.
+  /// Returns the steps to a port for which a connection is enough.
   public func plain(_ host: String, _ addresses: [IPAddress], port: Int, advice: String) async -> [Step] {
     var steps: [Step] = []
     for address in addresses {
@@ -117,7 +117,7 @@ public struct ReachabilityCheck: Sendable {
     return steps
   }
 
-  /// Returns the addresses of a host, which may be one itself; or the step that fails.
+  /// Returns the addresses of a host, which may itself be an address; or the step that fails.
   public func addresses(of host: String) async -> Addresses {
     if let address = IPAddress(host) { return .success([address]) }
     guard let name = DomainName(AsciiDomain.of(host)) else {

@@ -4,7 +4,7 @@ import DNS
 
 /// Finds the servers of a domain in the DNS (RFC 6120 3.2, XEP-0368, RFC 7673 3), or in the operator's routes.
 struct ServerLookUp: Sendable {
-  /// A server whose addresses are still to be looked up.
+  /// A server whose addresses are not looked up yet.
   struct Candidate: Hashable, Sendable {
     /// The source of its addresses.
     enum Host: Hashable, Sendable {
@@ -15,7 +15,7 @@ struct ServerLookUp: Sendable {
     let target: ServerTarget
     let host: Host
     let priority: UInt16
-    /// Whether the operator named it: then its address may be one that is not public.
+    /// Whether the operator configured it: then its address need not be public.
     let isRoute: Bool
   }
 
@@ -44,7 +44,7 @@ struct ServerLookUp: Sendable {
     async let askedDirect = look(directName, .srv)
     let upgraded = await look(upgradedName, .srv)
     let direct = await askedDirect
-    // RFC 7673 3.1: a failure is no absence. Who can make one must not be able to choose another server.
+    // RFC 7673 3.1: a failure does not prove absence. An attacker who can cause one must not be able to choose another server.
     switch Services(direct: try direct.get(), upgraded: try upgraded.get()) {
     case .notAvailable: throw .refused
     case .unspecified:
@@ -70,8 +70,8 @@ struct ServerLookUp: Sendable {
     return answer.isSecure ? answer.tlsaRecords : []
   }
 
-  /// Returns all servers of a domain with their TLSA records, for streams that come from it: its certificate must be one
-  /// that its servers have. There are none where the domain says so.
+  /// Returns all servers of a domain with their TLSA records, for streams from it: its certificate must be one of its
+  /// servers'. Empty if the domain declares that it has no servers.
   func targets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
     let candidates: [Candidate]
     do throws(DialFailure) {
@@ -89,7 +89,7 @@ struct ServerLookUp: Sendable {
       do throws(LookupFailure) {
         targets.append(candidate.target.with(tlsa: try await tlsa(of: candidate.target)))
       } catch {
-        // RFC 7673 3.2: a host that is not signed has no TLSA records, and a name server that fails for them is no harm.
+        // RFC 7673 3.2: an unsigned host has no TLSA records, so a failed look-up of them does no harm.
         guard await hasSecureAddresses(host) else {
           targets.append(candidate.target)
           continue
@@ -100,8 +100,8 @@ struct ServerLookUp: Sendable {
     return targets
   }
 
-  /// Returns the servers that `targets` returns, for an operator who checks whether a domain can be reached. Fails with
-  /// `noSuchDomain` if the DNS has neither servers nor addresses for it, although streams may still come from such a domain.
+  /// Returns the servers that `targets` returns, for the operator's check of whether a domain can be reached. Unlike `targets` it
+  /// fails with `noSuchDomain` if the DNS has neither servers nor addresses for the domain.
   func existingTargets(of domain: String) async throws(DialFailure) -> [ServerTarget] {
     let targets = try await targets(of: domain)
     guard case .itself(let server) = try await servers(of: domain), case .name(let host) = server.host else {
@@ -109,7 +109,7 @@ struct ServerLookUp: Sendable {
     }
     var isAuthentic = true
     for type in [RecordType.aaaa, .a] {
-      // RFC 7673 3.1: a failure is no absence.
+      // RFC 7673 3.1: a failure does not prove absence.
       guard let answer = try? await resolver.lookUp(host, type), answer.outcome != .found else { return targets }
       isAuthentic = isAuthentic && answer.isSecure
     }

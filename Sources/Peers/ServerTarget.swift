@@ -8,10 +8,10 @@ public struct ServerTarget: Hashable, Sendable {
   public let port: Int
   /// Whether TLS begins with the first byte (XEP-0368 3).
   public let isDirectTLS: Bool
-  /// Whether DNSSEC vouches for the host being a server of the domain. Then a certificate for the host's name is good
-  /// for the domain, too (RFC 7673 4.1).
+  /// Whether DNSSEC proves that the host is a server of the domain. Then a certificate for the host's name is also valid
+  /// for the domain (RFC 7673 4.1).
   public let isSecure: Bool
-  /// The certificates that the host has, of which one must match (RFC 7673 4.2); empty where DNSSEC vouches for none.
+  /// The TLSA records of the host, of which one must match (RFC 7673 4.2); empty if there are none signed by DNSSEC.
   public let tlsa: [TLSARecord]
 
   public init(name: String, port: Int, isDirectTLS: Bool, isSecure: Bool = false, tlsa: [TLSARecord] = []) {
@@ -23,9 +23,9 @@ public struct ServerTarget: Hashable, Sendable {
   }
 }
 
-/// A connection to a server of a domain, on which nothing was sent or received yet.
+/// A connection to a server of a domain, on which nothing has been sent or received yet.
 package struct DialedConnection: Sendable {
-  /// Reads nothing by itself, and has no handlers.
+  /// The channel, without automatic reading and without handlers.
   package let channel: any Channel
   package let target: ServerTarget
 
@@ -39,11 +39,11 @@ package struct DialedConnection: Sendable {
 public enum DialFailure: Error, Hashable, Sendable {
   /// The DNS has no such domain, or no addresses for it.
   ///
-  /// - Parameter isAuthentic: whether DNSSEC vouches for it.
+  /// - Parameter isAuthentic: whether DNSSEC proves this.
   case noSuchDomain(isAuthentic: Bool)
-  /// The domain says that it has no server (RFC 2782, a target of ".").
+  /// The domain declares that it has no server (RFC 2782, a target of ".").
   case refused
-  /// Its servers could not be connected to, each with its reason, or its name could not be looked up.
+  /// No connection to its servers was possible, each with its reason, or its name could not be looked up.
   case unreachable(reasons: [String])
   case timedOut(reasons: [String])
 }

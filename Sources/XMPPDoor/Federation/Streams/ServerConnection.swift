@@ -35,7 +35,7 @@ final class ServerConnection: RemoteConnection {
   let network: String?
   /// The pair for which this server has opened the stream, or asks about a key.
   let asked: DirectedPair?
-  /// The machine of a stream that the other server has opened; `sending` is that of a stream that this server has opened.
+  /// The machine of a stream that the other server has opened; `initiating` is that of a stream that this server has opened.
   var receiving: ReceivingMachine?
   var initiating: InitiatingMachine?
 
