@@ -2,19 +2,19 @@ import Glibc
 
 /// The time that posts take of the committer, measured as they are judged, and that of their effects. Theory:
 ///
-/// A post counts as one stanza when it is read. Some take as long as hundreds, by what their author has stored: a change that looks
-/// at all of a user's rooms, or one that is refused after 5,000 items were read. So the author is charged for the time, as for so many
-/// stanzas, and waits for as long as if these had been sent: nobody can take more of the committer by dear posts than by cheap ones.
+/// A post counts as one stanza when it is read. Some take as long as hundreds, because of the data that their author has stored: a
+/// change that looks at all of a user's rooms, or one that is refused after 5,000 items were read. So the author is charged for the
+/// time as for a number of stanzas: nobody can take more of the committer's time by slow posts than by fast ones.
 ///
-/// The work of others on the machine must not count. A thread that does not run takes none of its own time, but to read that
-/// time is a system call. So it is read once per batch, and after a post that has taken long by the wall clock. What the posts
-/// between two reads have taken by the wall clock is subtracted: a post is never charged for more than it took.
+/// Other work on the machine must not count. The thread's own clock stands while the thread does not run, but reading it is a
+/// system call. So it is read once per batch, and after a post that was slow by the wall clock. The wall-clock time of the posts
+/// between two reads is subtracted, so a post is never charged for more than it took.
 ///
-/// Effects come when the batch is committed, and nothing of it can wait any more. So the time of those that look at many people or rooms
-/// is counted before, by the number of these.
+/// Effects are performed after the commit, when no post of the batch can wait any more. So the time of effects that look at many
+/// people or rooms is charged in advance, by their number.
 struct JudgingTime: Sendable {
   private let clocks: JudgingClocks
-  /// Both times at the last read of the thread's.
+  /// Both times when the thread's clock was last read.
   private var read = (wall: Duration.zero, thread: Duration.zero)
   /// The beginning of the present post by the wall clock.
   private var began = Duration.zero
@@ -28,10 +28,10 @@ struct JudgingTime: Sendable {
     began = read.wall
   }
 
-  /// Returns the stanzas that take as long as the post that has just been judged, with its effects; 0 if it takes less than
+  /// Returns the number of stanzas to charge for the post that has just been judged, with its effects; 0 if it took less than
   /// `Limits.chargedTimeLeast`.
   ///
-  /// - Parameter looks: The people and rooms at which the effects look, each for `Limits.lookTime`.
+  /// - Parameter looks: The number of people and rooms that the effects look at, each for `Limits.lookTime`.
   mutating func postEnded(looks: Int) -> Int {
     let now = clocks.wall()
     let (before, elapsed) = (began - read.wall, now - began)
@@ -47,8 +47,8 @@ struct JudgingTime: Sendable {
     return Self.stanzas(taking: taken)
   }
 
-  /// Returns the stanzas for which something is charged that has taken so much of a thread, at most `Limits.chargedStanzasMax`; 0 if it
-  /// has taken less than `Limits.chargedTimeLeast`.
+  /// Returns the number of stanzas to charge for work that took this time of a thread, at most `Limits.chargedStanzasMax`; 0 if it
+  /// took less than `Limits.chargedTimeLeast`.
   ///
   /// - Parameter each: The time that counts as one stanza.
   static func stanzas(taking time: Duration, each: Duration = Limits.stanzaTime) -> Int {
@@ -58,7 +58,7 @@ struct JudgingTime: Sendable {
 
 /// The clocks of a `JudgingTime`, and of reads that are charged.
 package struct JudgingClocks: Sendable {
-  /// The wall clock, which never goes back.
+  /// The monotonic wall clock.
   let wall: @Sendable () -> Duration
   /// The time for which the calling thread has run.
   let thread: @Sendable () -> Duration
@@ -78,7 +78,7 @@ package struct JudgingClocks: Sendable {
 }
 
 extension Intent {
-  /// Whether it is the server's own work in the name of its author, who does not choose it, or that of an operator.
+  /// Whether the server or an operator has caused the work, not the author in whose name it is done.
   var isOfServer: Bool {
     switch self {
     case .work, .erase, .imported, .outbox, .endTyping, .refused: true

@@ -1,20 +1,20 @@
 public import Basics
 import Synchronization
 
-/// The state of a rate for a client, so that it need not run into the bound.
+/// The state of a rate, reported to a client so that it can avoid refusals.
 public struct RateLimitStatus: Hashable, Sendable {
   /// The rate's name for clients.
   public let policy: String
   /// The burst; `nil` if only a refusal is known.
   public let quota: Int?
-  /// The whole seconds in which a spent rate is full again.
+  /// The whole seconds in which a spent bucket is full again.
   public let window: Int?
   /// The counted unit, if it is not requests.
   public let unit: String?
   public var remaining: Int
   /// The whole seconds until more is available; `nil` if it is full.
   public let reset: Int?
-  /// The number of further acts like this one.
+  /// The number of further acts of the same cost.
   public var further: Int { remaining / count }
   private let count: Int
 
@@ -34,8 +34,8 @@ public struct RateLimitStatus: Hashable, Sendable {
 
 /// The rates that one request has used.
 ///
-/// Rates are checked deep in the core, by operations with other results; a door that reports them binds `current`
-/// around the request. Otherwise nothing is recorded.
+/// Rates are checked deep in the core, by operations that return other results. A door that reports rates binds `current`
+/// around the request; otherwise nothing is recorded.
 public final class RateLog: Sendable {
   @TaskLocal public static var current: RateLog?
 
@@ -47,7 +47,7 @@ public final class RateLog: Sendable {
 
   public init() {}
 
-  /// Records a use of a rate, or, with `refused`, a refused one.
+  /// Records a use of a rate, or a refused use.
   public func note(_ status: RateLimitStatus, refused: Bool = false) {
     state.withLock { state in
       if refused { state.refused = status }
@@ -56,7 +56,7 @@ public final class RateLog: Sendable {
     }
   }
 
-  /// Gives back a use that turned out not to count.
+  /// Removes a use that does not count after all.
   package func giveBack(_ policy: String) {
     state.withLock { state in
       guard let index = state.statuses.firstIndex(where: { $0.policy == policy }) else { return }
@@ -65,7 +65,7 @@ public final class RateLog: Sendable {
     }
   }
 
-  /// Records a refusal. A rate without a bucket (a room's slow mode, a day's quota) is known by the refusal alone.
+  /// Records a refusal. A rate without a bucket (a room's slow mode, a day's quota) is reported only when it refuses.
   public func note(_ problem: Problem) {
     guard problem.kind == .tooFast, let wait = problem.retryAfter else { return }
     state.withLock { state in
@@ -74,7 +74,7 @@ public final class RateLog: Sendable {
     }
   }
 
-  /// The rate that refused, else the one that will refuse first.
+  /// The rate that refused; otherwise the one that will refuse first.
   public var tightest: RateLimitStatus? {
     state.withLock { state in
       state.refused ?? state.statuses.min { ($0.further, -($0.reset ?? 0)) < ($1.further, -($1.reset ?? 0)) }

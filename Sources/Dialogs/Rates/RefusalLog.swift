@@ -2,11 +2,10 @@ import Basics
 public import Logging
 import Synchronization
 
-/// The log's lines about what users were refused, which an id in their error leads to: one for each door or port.
+/// Writes the log's lines about refusals. The error that the user gets contains the id of its line. Each door or port has one.
 ///
-/// The server's own faults have the level `error`, all of them. Other refusals have `info`, at the pace of `Limits`, and
-/// beyond it `debug`: clients can cause as many as they like. A line has ids, codes and addresses, and nothing that a
-/// client has said.
+/// All faults of the server have the level `error`. Other refusals, of which clients can cause any number, have `info` at the
+/// pace of `Limits`, and beyond it `debug`. A line has ids, codes and addresses, but no text from a client.
 public final class RefusalLog: Sendable {
   private let logger: Logger
   private let pace = Mutex(
@@ -16,14 +15,14 @@ public final class RefusalLog: Sendable {
 
   public init(_ logger: Logger) { self.logger = logger }
 
-  /// Logs one.
+  /// Logs a refusal.
   ///
   /// - Parameters:
   ///   - what: The refused thing, such as "a request".
   ///   - code: The code of the problem, one of a closed set.
   ///   - isFault: Whether the server is to blame.
-  ///   - isProbe: Whether clients find out in this way what there is, as a matter of course: the level is `debug`.
-  ///   - values: Those of the line, by their keys.
+  ///   - isProbe: Whether such refusals are normal, as clients use them to detect features: then the level is `debug`.
+  ///   - values: The values of the line by their keys.
   public func note(
     _ what: StaticString, _ code: String, isFault: Bool, isProbe: Bool = false, _ values: [String: String]
   ) {

@@ -4,13 +4,13 @@ import Logging
 import ServerMetrics
 import Synchronization
 
-/// The amount that one user may send over all of the user's sessions of both doors.
+/// The limits on what one user may send, over all sessions of both doors.
 public struct SendingPolicy: Hashable, Sendable {
   public var stanzasPerSecond = Limits.sendingStanzasPerSecond
   public var bytesPerSecond = Limits.sendingBytesPerSecond
-  /// The bytes of messages and of other content that are stored in a day.
+  /// The bytes of messages and other content that are stored for one account in a day.
   public var dayBytes = Limits.sendingDayBytes
-  /// Those who are not bound.
+  /// The senders without limits.
   public var unlimited = Unlimited()
 
   /// Users, domains with all their users, and the networks of clients.
@@ -50,17 +50,17 @@ public struct SendingPolicy: Hashable, Sendable {
   }
 }
 
-/// A sender with a budget: a user here; a domain elsewhere with all its users and rooms; or a component with all its users.
-/// A large room has one of deliveries, beside those of its people, and a zone has two beside those of its domains.
+/// A sender with a budget: a local user; a remote domain with all its users and rooms; or a component with all its users.
+/// In addition, a large room has a budget of deliveries, and a zone has two budgets for all its domains.
 public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   case user(Party)
   case domain(String)
-  /// The domains of a zone (`DomainZone`) with acquaintances here (`KnownDomains`), or its other ones: subdomains cost nothing.
+  /// The domains of a zone (`DomainZone`) whose users are known here (`KnownDomains`), or its other domains: subdomains cost nothing.
   case zone(String, isKnown: Bool)
   case component(String)
   /// A large room with all who post to it.
   case room(BareJID)
-  /// The peers of one network that have not proved yet who they are; one such peer where networks are not told apart.
+  /// The unverified peers of one network, or a single unverified peer if networks are not distinguished.
   case peer(String)
 
   public var description: String {
@@ -71,13 +71,13 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The name by which accounts are compared where they divide something among them: of a domain elsewhere its zone
-  /// (`DomainZone`), as subdomains cost nothing.
+  /// The name with which an account takes its share of a common resource: for a remote domain its zone (`DomainZone`), since
+  /// subdomains cost nothing.
   public var shareName: String {
     if case .domain(let name) = self { DomainZone.of(name) } else { description }
   }
 
-  /// Creates the account of an author: a user here, a domain elsewhere, or a component.
+  /// Creates the account of an author: a local user, a remote domain, or a component.
   init(of author: Party, in realms: RealmTable) {
     let domain = author.address.domain
     self =
@@ -109,7 +109,7 @@ public struct BoundAccount: Hashable, Sendable {
 
   public let account: SendingAccount
   public let bound: Bound
-  /// The last time at which it was reached.
+  /// The time at which the bound was last reached.
   public let at: Timestamp
 }
 
@@ -128,7 +128,7 @@ struct SendingRates: Sendable {
 }
 
 extension SendingRates {
-  /// Creates the rates of so many domains elsewhere together.
+  /// Creates the rates of so many remote domains together.
   init(ofDomains count: Int) {
     self.init(
       stanzas: Limits.sendingDomainStanzas.times(count), bytes: Limits.sendingDomainBytes.times(count),
@@ -136,10 +136,10 @@ extension SendingRates {
   }
 }
 
-/// The charge of a post that is delivered to everybody in a large room: as many deliveries as the room has sessions. The
-/// author is charged when it is posted, so that the author's next stanzas wait. The charge is given back if only few got it.
+/// The charge for a post that is delivered to everybody in a large room: as many deliveries as the room has sessions. The
+/// author is charged when it is posted, so that the author's next stanzas wait. The charge is refunded if few sessions got it.
 ///
-/// The room is charged when the post is judged: nobody may use up its budget by posts that it refuses.
+/// The room is charged when the post is judged, so that refused posts do not use up its budget.
 final class DeliveryCharge: Sendable {
   private let budgets: [SendingBudget]
   private let room: SendingBudget?
@@ -149,8 +149,8 @@ final class DeliveryCharge: Sendable {
   private let hasChargedRoom = Atomic<Bool>(false)
 
   /// - Parameters:
-  ///   - room: the budget of the room that is posted to; `nil` if the post is not counted there.
-  ///   - load: the load of that room, by the author.
+  ///   - room: the budget of the room; `nil` if the post is not charged to it.
+  ///   - load: the deliveries of that room that wait, by author.
   init(
     _ count: Int, to budgets: SendingBudget..., in room: SendingBudget? = nil, _ load: RoomLoad? = nil, now: Timestamp
   ) {
@@ -161,14 +161,14 @@ final class DeliveryCharge: Sendable {
     owe(count, now)
   }
 
-  /// Refuses the post if its room is too much in debt before it, or if too many deliveries of the room or by the author
-  /// wait. The post may be judged again.
+  /// Refuses the post if its room has too much debt already, or if too many deliveries of the room or by the author
+  /// wait. It may be called again for a post that is judged again.
   func checkRoom(now: Timestamp) throws(Problem) {
     if hasChargedRoom.load(ordering: .relaxed) { return }
     if let room, let author = budgets.last { try room.checkRoom(load, by: author, now: now) }
   }
 
-  /// Charges the room for a post that it has taken; once, as `giveBack`.
+  /// Charges the room for an accepted post. Only the first call has an effect, as with `giveBack`.
   func chargeRoom(now: Timestamp) {
     guard let room, !isGivenBack.load(ordering: .relaxed), !hasChargedRoom.exchange(true, ordering: .relaxed) else {
       return
@@ -182,12 +182,12 @@ final class DeliveryCharge: Sendable {
     if hasChargedRoom.load(ordering: .relaxed) { room?.owe(deliveries: deliveries, now: now) }
   }
 
-  /// Charges the same so many times more.
+  /// Charges the same amount `times` more.
   func add(_ times: Int, now: Timestamp) {
     if times > 0 { owe(times * count, now) }
   }
 
-  /// Gives it back; once, however often it is called, as a batch that fails is judged again.
+  /// Refunds the charge. Only the first call has an effect, since a failed batch is judged again.
   func giveBack(now: Timestamp) {
     if isGivenBack.exchange(true, ordering: .relaxed) { return }
     owe(-count, now)
@@ -195,42 +195,39 @@ final class DeliveryCharge: Sendable {
 }
 
 /// The amount that one account may still send, in stanzas or messages, in bytes, and in deliveries to the sessions in large
-/// rooms. All sessions of a user share it, and all streams of
-/// a domain, so that one account takes no more of the server over many connections than over one.
+/// rooms. All sessions of a user, and all streams of a domain, share it, so that an account gets no more over many connections
+/// than over one.
 ///
-/// Requests and messages of the app protocol are refused where nothing is left (`take`), since HTTP has an answer for
-/// it. XMPP has none that clients expect: a stanza that has been read is always handled, in the order in which it came
-/// (RFC 6120 10.1), and is charged even where nothing is left. While the account is in debt, the session that has made
-/// the debt is not read, nor is a stream of a server or component, nor an app's WebSocket that has sent too many bytes. Nor is one
-/// that begins meanwhile, so that nobody has one more stanza, or one more read, by another connection.
-/// Nothing is lost and nothing is refused: TCP holds back what the client sends meanwhile. Only reading pauses. What
-/// others send to the account is still delivered, and acknowledgements (XEP-0198) of what was read before, requests for
-/// them, and pings of the server are still written.
+/// Requests and messages of the app protocol are refused when the budget is spent (`take`), since HTTP has an answer for
+/// that. XMPP has none that clients expect: a stanza that has been read is always handled, in order (RFC 6120 10.1), and
+/// charged even if the budget is spent. While the account is in debt, the server does not read the session that made the
+/// debt, the streams of a server or component, and an app's WebSocket that has sent too many bytes; nor connections that begin
+/// meanwhile, so that another connection gains no stanza. Nothing is lost or refused, since TCP holds back the client's data.
+/// Only reading pauses: stanzas for the account are still delivered, and acknowledgements (XEP-0198) of stanzas read before,
+/// requests for them, and pings of the server are still written.
 ///
-/// Acknowledgements and pings of the client stand behind its stanzas in the stream, so they wait with them. The
-/// alternative, to read on and keep the stanzas, would hold an unlimited amount of memory. Two things keep a client
-/// connected that has to wait:
+/// Acknowledgements and pings of the client are queued behind its stanzas in the stream, so they wait as well. To read them
+/// and keep the stanzas would take unlimited memory. Two rules keep a waiting client connected:
 ///
-/// - A pause is short: a debt is that of the last stanza of each session, some milliseconds for a small one and a
+/// - A pause is short: the debt is that of the last stanza of each session, some milliseconds for a small stanza and a
 ///   quarter of a second for the largest, and never longer than `SendingAccount.pauseMax`. Input is therefore read at
-///   least that often, and a connection that is read is not silent.
-/// - A request for acknowledgement is not overdue while its answer may stand behind stanzas that have not been read
-///   yet (`mayHoldInput`).
+///   least that often, so the connection does not seem silent.
+/// - A request for acknowledgement is not overdue while its answer may be behind stanzas that have not been read yet
+///   (`mayHoldInput`).
 ///
-/// Whatever else a client or server sends counts as a stanza as well: other elements of a stream, control frames of a WebSocket,
-/// commands of the app protocol that are no messages. Acknowledgements that the protocols need are free.
+/// All other input counts as a stanza, too: other elements of a stream, control frames of a WebSocket, commands of the app
+/// protocol other than messages. Acknowledgements that the protocols need are free.
 ///
-/// The answers of a user's client to requests of others count no stanzas, as others could use up the budget otherwise;
-/// their bytes do.
+/// The answers of a user's client to requests of others are charged only by bytes, not as stanzas, since others could use up
+/// the budget otherwise.
 ///
 /// Reads of what a user's sessions have missed are charged beyond an allowance of their own (`oweMissed`): who was away for long,
 /// with several clients, sends at once all the same, and who connects again and again is charged.
 ///
-/// A domain elsewhere shares two more budgets with the other domains of its zone: one of those with acquaintances here, and one of
-/// all others. Each stanza of the domain is also charged to the one that applies, so that unknown domains do not slow known ones.
+/// A remote domain shares two more budgets with the other domains of its zone: one for domains whose users are known here, and one
+/// for all others. Each stanza of the domain is also charged to the one that applies, so that unknown domains do not slow known ones.
 ///
-/// A budget is an object that a session keeps, with a lock of its own: sessions of different users never wait for each
-/// other.
+/// Each budget has its own lock, so sessions of different users never wait for each other.
 public final class SendingBudget: Sendable {
   public let account: SendingAccount
   private let rates: SendingRates
@@ -247,7 +244,7 @@ public final class SendingBudget: Sendable {
     let ofOthers: SendingBudget
   }
 
-  /// The budget of the zone to which everything is charged as well; `nil` for none.
+  /// The zone's budget, to which everything is charged as well; `nil` for none.
   private var zone: SendingBudget? {
     ofZone.map { $0.domains.contains($0.domain) ? $0.ofKnown : $0.ofOthers }
   }
@@ -265,7 +262,7 @@ public final class SendingBudget: Sendable {
     /// The bound that was reached last.
     var reached: (bound: BoundAccount.Bound, at: Timestamp)?
 
-    /// Returns the time for which the account waits for a room: none if the clock was set back since.
+    /// Returns the time for which the account still waits for a room; zero if the clock was set back meanwhile.
     func wait(now: Timestamp) -> Duration {
       guard let waitsUntil, now < waitsUntil, waitsUntil <= now + Limits.sendingRoomDebtMax else { return .zero }
       return .milliseconds(waitsUntil.milliseconds - now.milliseconds)
@@ -291,15 +288,15 @@ public final class SendingBudget: Sendable {
 
   /// Counts a session that begins or is resumed.
   ///
-  /// - Returns: `nil`, or the time after which to ask again: too many have begun, and nothing was counted.
+  /// - Returns: `nil`, or, if too many sessions have begun and this one was not counted, the time after which to try again.
   public func startSession(now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
     let isTaken = state.withLock { $0.sessionStarts.take(Limits.sessionStartRate, now: now) == nil }
     return isTaken ? nil : Limits.sessionStartRetry
   }
 
-  /// Counts a long poll that waits for events. Returns the same; while the account owes stanzas, the poll waits as well, as it has the
-  /// user's contacts and rooms read.
+  /// Counts a long poll that waits for events, and returns as `startSession`. While the account is in debt for stanzas the poll must
+  /// wait as well, since it reads the user's contacts and rooms.
   public func startPoll(now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
     let isTaken = state.withLock { state in
@@ -308,11 +305,11 @@ public final class SendingBudget: Sendable {
     return isTaken ? nil : Limits.pollRetry
   }
 
-  /// Refuses a request of the app while the account owes stanzas: those that were sent, or those that earlier posts count as
-  /// (`JudgingTime`, `Limits.rowsPerStanza`). It charges nothing: a request that is no message counts by what it turns out to cost.
+  /// Refuses a request of the app while the account is in debt for stanzas, sent or charged for slow posts (`JudgingTime`,
+  /// `Limits.rowsPerStanza`). It charges nothing: requests other than messages are charged afterwards, by their actual cost.
   ///
   /// - Parameter log: the log that reports the rate's state to the client.
-  /// - Throws: `.tooFast` `requests-too-fast`, with the seconds until nothing is owed.
+  /// - Throws: `.tooFast` `requests-too-fast`, with the seconds until the debt is paid.
   public func checkStanzas(now: Timestamp, telling log: RateLog? = nil) throws(Problem) {
     if isUnlimited { return }
     let wait: Int? = state.withLock { state in
@@ -328,13 +325,13 @@ public final class SendingBudget: Sendable {
       retryAfter: wait)
   }
 
-  /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.
+  /// Charges the input of a session or stream. Returns the time for which reading must pause; `nil` for none.
   public func charge(stanzas: Int, bytes: Int, now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
     let zone = zone
     let ofZone = zone?.debt(adding: stanzas, bytes: bytes, now: now)
     let own = debt(adding: stanzas, bytes: bytes, now: now)
-    // One pause is reported once, also if both are in debt.
+    // A pause is reported once, even if both budgets are in debt.
     if let own {
       reports.paused(account, by: own.bound)
     } else if let zone, let ofZone {
@@ -345,7 +342,7 @@ public final class SendingBudget: Sendable {
     return min(max(time, Limits.sendingPauseMin), account.pauseMax)
   }
 
-  /// Charges what was read. Returns the debt and its bound; `nil` if there is none.
+  /// Charges input. Returns the debt and its bound; `nil` if there is none.
   private func debt(adding stanzas: Int, bytes: Int, now: Timestamp) -> (time: Duration, bound: SendingBound)? {
     state.withLock { state in
       state.stanzas.owe(rates.stanzas, count: stanzas, now: now)
@@ -362,7 +359,7 @@ public final class SendingBudget: Sendable {
     }
   }
 
-  /// Calls `end` after a pause, or when the account is no longer in debt, as a charge was given back.
+  /// Calls `end` after a pause, or earlier if a refund pays the debt.
   ///
   /// - Parameter schedule: calls its second argument after the time.
   public func endPause(
@@ -388,7 +385,7 @@ public final class SendingBudget: Sendable {
     return isOwn || zone?.isInDebt(now: now) == true
   }
 
-  /// Charges stanzas; one that names many people counts as one for each, and one that costs more than others as several.
+  /// Charges stanzas. A stanza that names many people counts once for each, and a costly one several times.
   public func owe(stanzas count: Int, now: Timestamp) {
     if isUnlimited { return }
     zone?.owe(stanzas: count, now: now)
@@ -408,15 +405,15 @@ public final class SendingBudget: Sendable {
     if charged > 0 { owe(stanzas: charged, now: now) }
   }
 
-  /// Charges deliveries; a negative number gives back.
+  /// Charges deliveries; a negative number is a refund.
   public func owe(deliveries count: Int, now: Timestamp) {
     if isUnlimited { return }
     zone?.owe(deliveries: count, now: now)
     state.withLock { $0.deliveries.owe(rates.deliveries, count: count, now: now) }
   }
 
-  /// Makes the account wait until a room is no longer in debt, for `Limits.sendingRoomDebtMax` at most: with more debt the room
-  /// refuses posts, as it does while it is held up by deliveries that wait (`FanOutLoad`).
+  /// Makes the account wait until a room is no longer in debt, for `Limits.sendingRoomDebtMax` at most. With more debt, or with too
+  /// many waiting deliveries (`FanOutLoad`), the room refuses posts.
   func wait(for room: SendingBudget, isHeldUp: Bool = false, now: Timestamp) {
     let ofRoom: Duration? = room.state.withLock { $0.deliveries.debt(room.rates.deliveries, now: now) }
     guard !isUnlimited, let debt = isHeldUp ? Limits.sendingRoomDebtMax : ofRoom else { return }
@@ -424,8 +421,8 @@ public final class SendingBudget: Sendable {
     state.withLock { $0.waitsUntil = end }
   }
 
-  /// Refuses a post to the room whose budget it is if the room is in debt for more than `Limits.sendingRoomDebtMax`, or if more
-  /// deliveries of the room or by the author wait than an equal share.
+  /// Refuses a post to the room of this budget if the room's debt exceeds `Limits.sendingRoomDebtMax`, or if the waiting deliveries of
+  /// the room or by the author exceed an equal share.
   func checkRoom(_ load: RoomLoad?, by author: SendingBudget, now: Timestamp) throws(Problem) {
     if isUnlimited { return }
     if load?.isAuthorBeyondShare == true { throw author.refusal(now: now) }
@@ -442,7 +439,7 @@ public final class SendingBudget: Sendable {
       .tooFast, "deliveries-too-fast", "Too much is said in this room at the moment. Wait a little.", retryAfter: wait)
   }
 
-  /// Notes and returns the refusal of a post by the account, of which more deliveries wait than an equal share (`FanOutLoad`).
+  /// Notes and returns the refusal of a post by the account whose waiting deliveries exceed an equal share (`FanOutLoad`).
   private func refusal(now: Timestamp) -> Problem {
     state.withLock { $0.reached = (bound: BoundAccount.Bound.deliveries, at: now) }
     reports.refused("deliveries")
@@ -455,17 +452,17 @@ public final class SendingBudget: Sendable {
       retryAfter: wait)
   }
 
-  /// Returns whether more deliveries were charged than the account may cause by now.
+  /// Returns whether the account is in debt for deliveries.
   func owesDeliveries(now: Timestamp) -> Bool {
     !isUnlimited && state.withLock { $0.deliveries.debt(rates.deliveries, now: now) != nil }
   }
 
-  /// Takes what a request sends, or refuses it. It refuses everything while the account is in debt for deliveries.
+  /// Charges what a request sends, or refuses it. It refuses everything while the account is in debt for deliveries.
   ///
   /// - Parameters:
   ///   - log: the log that reports the rate's state to the client; a socket has none.
-  ///   - waitsForRooms: whether it is refused while the account waits for a room. Requests of the app that are no messages
-  ///     are not: they may be those of a moderator who has just spoken in a flooded room. The room refuses the others.
+  ///   - waitsForRooms: whether it is refused while the account waits for a room. Only messages of the app are: other
+  ///     requests may be those of a moderator who has just written in a flooded room.
   /// - Throws: `.tooFast`; then nothing is charged.
   public func take(
     messages: Int = 0, bytes: Int = 0, now: Timestamp, telling log: RateLog? = nil, waitsForRooms: Bool = true
@@ -481,7 +478,7 @@ public final class SendingBudget: Sendable {
         state.reached = (bound: BoundAccount.Bound.deliveries, at: now)
         return (nil, nil, ofDeliveries, nil)
       }
-      // As many as there can ever be: more are owed.
+      // The burst at most, since the bucket never has more; further messages become debt.
       let ofMessages =
         messages == 0 ? nil : state.stanzas.wait(rates.stanzas, count: min(messages, rates.stanzas.burst), now: now)
       let ofBytes = bytes == 0 ? nil : state.bytes.wait(rates.bytes, count: bytes, now: now)
@@ -512,9 +509,9 @@ public final class SendingBudget: Sendable {
     }
   }
 
-  /// Returns whether sessions of the account may have sent what has not been read yet. As long as input waits, each pause
-  /// ends with a fraction of a second's rate in the budget, which is then used up. More than the rate of one second
-  /// means that nothing has waited for a second.
+  /// Returns whether sessions of the account may have unread input. While input waits, each pause ends with a fraction of a
+  /// second's rate in the budget, which is used up at once. So a budget of more than one second's rate means that no input
+  /// has waited for a second.
   public func mayHoldInput(now: Timestamp) -> Bool {
     let mayOwn = state.withLock { state in
       state.stanzas.whole(rates.stanzas, now: now) < Int(rates.stanzas.perSecond)
@@ -525,8 +522,8 @@ public final class SendingBudget: Sendable {
     return mayOwn || zone?.mayHoldInput(now: now) == true
   }
 
-  /// Returns the bound that the account has reached in the last minute; `nil` if it has reached none. Peers who have not proved who
-  /// they are would crowd the others out of the list.
+  /// Returns the bound that the account has reached in the last minute; `nil` if it has reached none, or if it is of unverified
+  /// peers, which could crowd all others out of the list.
   func reached(now: Timestamp) -> BoundAccount? {
     if case .peer = account { return nil }
     guard let (bound, at) = state.withLock({ $0.reached }), now < at + Limits.sendingListed else { return nil }
@@ -545,8 +542,8 @@ public final class SendingBudget: Sendable {
   }
 }
 
-/// The budgets of all accounts that have a session or have sent something in the last seconds. A budget does not end
-/// with the session, so that a new session brings no new one.
+/// The budgets of all accounts that have a session or have sent something in the last seconds. A budget outlives the session,
+/// so that a new session does not start with a full one.
 public final class SendingBudgets: Sendable {
   private let policy: SendingPolicy
   private let known: KnownDomains
@@ -566,9 +563,9 @@ public final class SendingBudgets: Sendable {
     reports = SendingReports(metrics: metrics, logger: logger)
   }
 
-  /// Returns the budget of a user, the same one for everybody who asks.
+  /// Returns the budget of a user, which all callers share.
   ///
-  /// - Parameter peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
+  /// - Parameter peer: The address of the client (`LiveSession.peer`); `nil` if it is not known.
   public func budget(of user: Party, from peer: String?, now: Timestamp) -> SendingBudget {
     let account = SendingAccount.user(user)
     if let peer, policy.unlimited.contains(peer: peer) { return unlimited(account, now: now) }
@@ -583,7 +580,7 @@ public final class SendingBudgets: Sendable {
     }
   }
 
-  /// Returns whether an author is bound by nothing, wherever their clients are.
+  /// Returns whether an author has no limits, whatever the address of the client.
   func isUnlimited(_ author: Party, in realms: RealmTable) -> Bool {
     policy.unlimited.contains(SendingAccount(of: author, in: realms))
   }
@@ -592,7 +589,7 @@ public final class SendingBudgets: Sendable {
     SendingBudget(account, account.rates(policy), isUnlimited: true, reports, now: now)
   }
 
-  /// Returns the budget of an account, the same one for everybody who asks.
+  /// Returns the budget of an account, which all callers share.
   public func budget(of account: SendingAccount, now: Timestamp) -> SendingBudget {
     if policy.unlimited.contains(account) { return unlimited(account, now: now) }
     return state.withLock { self.budget(of: account, in: &$0, now: now) }
@@ -614,7 +611,7 @@ public final class SendingBudgets: Sendable {
     return made
   }
 
-  /// Returns the accounts that have reached a bound in the last minute, or that of today, by their addresses.
+  /// Returns the accounts that have reached a bound in the last minute, or the bound of today, in the order of addresses.
   public func bound(now: Timestamp) -> [BoundAccount] {
     let budgets = state.withLock { Array($0.budgets.values) }
     let found = budgets.compactMap { $0.reached(now: now) } + stored.reached(now: now)
@@ -622,7 +619,7 @@ public final class SendingBudgets: Sendable {
       found.sorted { $0.account.description < $1.account.description }.prefix(Limits.sendingListedMax))
   }
 
-  /// Returns the accounts that count what an author stores: for a user elsewhere also the domain, and its zone as in `SendingBudget`.
+  /// Returns the accounts to which an author's stored bytes count: for a remote user also the domain, and its zone.
   func storing(_ author: Party, in realms: RealmTable) -> [SendingAccount] {
     guard author.realm.isRemote else { return [.user(author)] }
     let domain = author.address.domain
@@ -636,7 +633,7 @@ public final class SendingBudgets: Sendable {
   /// Refuses a post of so many bytes if one of the accounts would then have stored more than it may in a day.
   ///
   /// - Parameters:
-  ///   - storing: the bytes of the batch, which are not counted yet.
+  ///   - storing: the bytes of the batch that are not counted yet.
   ///   - isNeeded: whether twice as much may be stored.
   func checkStored(
     _ bytes: Int64, of accounts: [SendingAccount], beside storing: [SendingAccount: Int64], isNeeded: Bool = false,
@@ -648,13 +645,12 @@ public final class SendingBudgets: Sendable {
     }
   }
 
-  /// Counts what a batch has stored.
+  /// Counts the bytes that a batch has stored.
   func noteStored(_ bytes: [SendingAccount: Int64], at time: Timestamp) {
     if !bytes.isEmpty { stored.add(bytes, at: time) }
   }
 
-  /// Removes the budgets that nobody holds, that are full, and that are not listed. The next sweep is due when their
-  /// number has doubled.
+  /// Removes budgets that are full, not listed and used by no session. The next sweep is due when the number has doubled.
   private func sweep(_ state: inout State, now: Timestamp) {
     for account in Array(state.budgets.keys)
     where state.budgets[account]?.isFull(now: now) == true && state.budgets[account]?.reached(now: now) == nil {
@@ -667,7 +663,7 @@ public final class SendingBudgets: Sendable {
   var count: Int { state.withLock { $0.budgets.count } }
 }
 
-/// The metric and the lines of the log about accounts that have sent as much as they may.
+/// The metric and the lines of the log about accounts that have reached a limit.
 final class SendingReports: Sendable {
   private let metrics: Metrics
   private let logger: Logger

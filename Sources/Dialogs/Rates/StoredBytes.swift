@@ -2,22 +2,22 @@ import Addresses
 import Basics
 import Synchronization
 
-/// The bytes of messages and of other content that each account has stored today, so that no account fills the disk
-/// however slowly it writes. The day ends for all at once. The counts are in memory alone: a restart begins new ones.
-/// Only what an account writes is counted, so that what others send to it arrives whatever it has stored itself. What a
-/// user elsewhere writes counts for the user and for the domain, so that no single user of a large server uses up what
-/// all of them may store, and for the domain's zone (`SendingBudgets.storing`), so that unknown subdomains store no more than
-/// one domain, and known ones no more than `Limits.sendingKnownZoneDomains`.
+/// The bytes of messages and other content that each account has stored today, so that no account fills the disk however
+/// slowly it writes. The day ends for all accounts at once. The counts are only in memory: a restart resets them. Only the
+/// content that an account writes is counted, so messages to it arrive regardless of its own count. Content of a remote user
+/// counts for the user and for the domain, so that no single user of a large server uses up the domain's limit, and for
+/// the domain's zone (`SendingBudgets.storing`), so that unknown subdomains together store no more than one domain, and
+/// known ones no more than `Limits.sendingKnownZoneDomains` domains.
 final class StoredBytes: Sendable {
   private struct State {
     var day: Int64 = 0
     var bytes: [SendingAccount: Int64] = [:]
-    /// The accounts that were refused something, and when last.
+    /// The accounts that were refused, with the time of the last refusal.
     var refused: [SendingAccount: Timestamp] = [:]
 
     mutating func turn(to time: Timestamp) {
       let day = time.milliseconds / 86_400_000
-      // A clock that was a day ahead and is set back begins a new count, too: it would not end for a day otherwise.
+      // A clock that is set back by a day also begins a new count, which would not end for a day otherwise.
       if day != self.day { (self.day, bytes, refused) = (day, [:], [:]) }
     }
   }
@@ -31,10 +31,10 @@ final class StoredBytes: Sendable {
     unlimited = policy.unlimited
   }
 
-  /// Refuses to store so many bytes more, if they are too many.
+  /// Refuses to store so many more bytes if the account would exceed its limit.
   ///
   /// - Parameters:
-  ///   - storing: the bytes that are stored already and not counted yet.
+  ///   - storing: the bytes that are stored but not counted yet.
   ///   - isNeeded: whether twice as much may be stored (`StoredContent.needed`).
   func check(
     _ bytes: Int64, of accounts: [SendingAccount], beside storing: [SendingAccount: Int64], isNeeded: Bool = false,
@@ -67,7 +67,7 @@ final class StoredBytes: Sendable {
     }
   }
 
-  /// Returns the accounts that were refused something today.
+  /// Returns the accounts that were refused today.
   func reached(now: Timestamp) -> [BoundAccount] {
     state.withLock { state in
       state.turn(to: now)
@@ -88,19 +88,19 @@ final class StoredBytes: Sendable {
 }
 
 extension Content {
-  /// The bytes that a message of this content is counted with.
+  /// The bytes that count for a message of this content.
   var storedBytes: Int64 {
     Int64(text.utf8.count + (fields?.utf8.count ?? 0) + extras.count) + Limits.storedMessageBytes
   }
 }
 
 extension Envelope {
-  /// The bytes that a stanza is counted with beside its content.
+  /// The bytes that count for a stanza beside its content.
   var storedBytes: Int64 { Int64((id?.utf8.count ?? 0) + (language?.utf8.count ?? 0)) }
 }
 
 extension Attachment {
-  /// The bytes that a file of a message is counted with: it is named in a row of its own, or in a part of the message (`Bundle`).
+  /// The bytes that count for a file of a message, whose name is in a row of its own or in a part of the message (`Bundle`).
   var storedBytes: Int64 {
     let texts = [url, name, mediaType, thumbnail?.url, thumbnail?.mediaType]
     return texts.reduce(Limits.storedMessageBytes) { $0 + Int64($1?.utf8.count ?? 0) }

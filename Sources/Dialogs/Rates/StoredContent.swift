@@ -1,12 +1,12 @@
-/// How what a post stores counts for the bytes of its author's day (`StoredBytes`).
+/// How the content of a post counts for its author's bytes of the day (`StoredBytes`).
 enum StoredContent {
-  /// It does not: it is a message, which `Judge.stores` counts by its `Reference.Kind`; it leaves nothing; it replaces something that
-  /// has a bound of its own; or an operator or the server stores it.
+  /// It does not count here: it is a message, which `Judge.stores` counts by its `Reference.Kind`; it stores nothing; it replaces
+  /// content with a bound of its own; or an operator or the server stores it.
   case uncounted
-  /// As messages do: it is refused when its author may store no more today.
+  /// It counts, and is refused when its author has reached the limit of the day.
   case counted
-  /// As what its author must still be able to do then: to remove something, to be protected from others, to moderate a
-  /// room, and what replaces its former state in the log. It is refused at twice the bound.
+  /// It counts, but is refused only at twice the limit, since its author must still be able to do it: to remove content, to
+  /// be protected from others, to moderate a room, or to replace a former state in the log.
   case needed
 }
 
@@ -17,7 +17,7 @@ extension Intent {
       .outbox, .signal, .confirm, .leave, .endTyping, .imported, .refused, .erase, .work, .scheduledMessage(.send):
       .uncounted
     case .call(let intent): intent.storedContent
-    // Such as who may write to the user: the log has none of it.
+    // Settings, such as who may write to the user, are not in the log.
     case .profile(let draft) where draft.hasSettingsAlone: .uncounted
     case .profile(let draft) where draft.removesAlone: .needed
     case .contact, .befriend, .redeem, .profile, .remoteProfile: .counted
@@ -31,7 +31,7 @@ extension Intent {
       }
     case .node(let intent, _):
       switch intent {
-      // How far the user has read (XEP-0490).
+      // The user's read position (XEP-0490).
       case .publish(let draft) where draft.node == Displayed.node: .needed
       case .publish, .bookmarks, .bookmarkChanges: .counted
       case .affiliate(_, let changes) where changes.values.contains(where: { $0 != nil && $0 != .outcast }): .counted
@@ -54,7 +54,7 @@ extension ProfileDraft {
       && vCard == nil
   }
 
-  /// Whether it only takes texts and the picture away from what others are shown.
+  /// Whether the draft only removes texts and the picture.
   fileprivate var removesAlone: Bool {
     let texts = [displayName, fullName, status, metadata, avatarURL]
     return texts.allSatisfy { ($0.flatMap { $0 } ?? "").isEmpty } && avatar.flatMap { $0 } == nil && vCard == nil
@@ -64,7 +64,7 @@ extension ProfileDraft {
 extension CallIntent {
   fileprivate var storedContent: StoredContent {
     switch self {
-    // A call that rings can be answered and ended. `Judge.ring` counts a new one as a message, behind repeats.
+    // A ringing call can still be answered and ended. `Judge.ring` counts a new call as a message, after excluding repeats.
     case .start, .move, .said: .needed
     case .negotiation(let negotiation): if case .end = negotiation.act { .needed } else { .uncounted }
     case .signal, .expire: .uncounted
@@ -76,12 +76,12 @@ extension RoomIntent {
   fileprivate var storedContent: StoredContent {
     switch self {
     case .create, .topic, .invite, .register: .counted
-    // A picture takes as many bytes as a hundred bans, and protects nobody.
+    // A picture takes as many bytes as a hundred bans, and is not needed to moderate a room.
     case .configure(_, let draft) where draft.avatar.flatMap({ $0 }) != nil: .counted
-    // An owner closes a room that is flooded, or makes it moderated. A member who enters by another nick changes the one
-    // that is reserved for them.
+    // An owner must be able to close a flooded room, or make it moderated. A member who enters by another nick changes
+    // their reserved nick.
     case .configure, .members, .roles, .destroy, .enter, .decline: .needed
-    // A member has one mark, which contains nothing of the stanza.
+    // Among these, only `marker` stores anything: one mark for each member, without content of the stanza.
     case .introduce, .show, .probe, .exit, .say, .signal, .whisper, .pass, .face, .marker, .prepare, .abandon,
       .askForVoice, .expelOutsiders, .endMembers, .endEmpty, .removeContent, .occupants, .place, .headcounts, .vacate,
       .lose, .readNicks, .come:
@@ -91,7 +91,7 @@ extension RoomIntent {
 }
 
 extension Reference.Kind {
-  /// How a message that refers to an earlier one so counts.
+  /// How a message with such a reference to an earlier one counts.
   var storedContent: StoredContent {
     switch self {
     case .retraction, .moderation: .needed

@@ -9,7 +9,7 @@ public struct Rate: Sendable {
     self.perSecond = perSecond
   }
 
-  /// Returns so many times the rate.
+  /// Returns the rate multiplied by a number.
   func times(_ count: Int) -> Rate { Rate(burst: burst * count, perSecond: perSecond * Double(count)) }
 }
 
@@ -25,9 +25,9 @@ public struct TokenBucket: Hashable, Sendable {
 
   private mutating func fill(_ rate: Rate, now: Timestamp) {
     let elapsed = now.milliseconds - time.milliseconds
-    // Threads come in another order than the times that they have read. What has passed gives tokens once.
+    // Threads may get here in another order than they read the clock. Each span of time gives tokens only once.
     if elapsed < 0, elapsed > -1_000 { return }
-    // A clock that is set back gives none, and takes none away.
+    // A clock that is set back neither adds nor removes tokens.
     tokens = min(Double(rate.burst), tokens + Double(max(0, elapsed)) / 1_000 * rate.perSecond)
     time = now
   }
@@ -41,19 +41,19 @@ public struct TokenBucket: Hashable, Sendable {
     return nil
   }
 
-  /// Gives back a token that turned out not to count.
+  /// Returns a token to the bucket, for a use that does not count after all.
   public mutating func giveBack(_ rate: Rate, now: Timestamp) {
     fill(rate, now: now)
     tokens = min(Double(rate.burst), tokens + 1)
   }
 
-  /// Takes tokens even if there are none: the debt is paid off first. A negative number gives back.
+  /// Takes tokens even if there are none, which makes a debt. A negative number returns tokens.
   package mutating func owe(_ rate: Rate, count: Int = 1, now: Timestamp) {
     fill(rate, now: now)
     tokens = min(Double(rate.burst), tokens - Double(count))
   }
 
-  /// Returns the whole seconds until there are enough; `nil` if there are.
+  /// Returns the whole seconds until there are enough tokens; `nil` if there are now.
   public mutating func wait(_ rate: Rate, count: Int = 1, now: Timestamp) -> Int? {
     fill(rate, now: now)
     let needed = Double(count)
@@ -70,7 +70,7 @@ public struct TokenBucket: Hashable, Sendable {
     return .milliseconds(Int64(min(3_600_000, (-tokens / rate.perSecond * 1_000).rounded(.up))))
   }
 
-  /// Returns how many could be taken now.
+  /// Returns the number of tokens that can be taken now.
   mutating func whole(_ rate: Rate, now: Timestamp) -> Int {
     fill(rate, now: now)
     return max(0, Int(tokens))
