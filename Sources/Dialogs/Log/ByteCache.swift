@@ -1,21 +1,21 @@
 import Addresses
 
-/// A cache that counts about how many bytes it holds, so that its owner can bound them: what somebody makes others remember may be
-/// long, and a bound in entries must be as small as the longest ones require. The owner empties it at the bound.
+/// A cache that estimates its bytes, so that its owner can bound them: entries may be long by other people's choice, and a bound in
+/// entries would have to assume the longest ones. The owner empties the cache at the bound.
 public struct ByteCache<Key: Hashable, Value> {
   /// The bytes of an entry in the table, which is at most about twice as long as what it holds.
   @inlinable static var slotBytes: Int { 2 * MemoryLayout<(Key, Value)>.stride }
 
-  // Other modules look up entries for each row that they read: the functions are specialised there.
+  // Inlinable, since other modules look up entries for each row that they read.
   @usableFromInline var entries: [Key: Value] = [:]
   @usableFromInline var heldBytes = 0
   @usableFromInline let outside: @Sendable (Key, Value) -> Int
 
-  /// - Parameter outside: returns the bytes that an entry has outside of the table, such as those of its texts. They must stay
-  ///   the same while the entry is in the cache.
+  /// - Parameter outside: returns the bytes that an entry has outside of the table, such as those of its texts. They must
+  ///   not change while the entry is in the cache.
   public init(outside: @escaping @Sendable (Key, Value) -> Int) { self.outside = outside }
 
-  /// The bytes of all entries, about.
+  /// The estimated bytes of all entries.
   @inlinable public var bytes: Int { heldBytes }
 
   /// The value of a key; `nil` if there is none, and setting `nil` removes it.
@@ -51,7 +51,7 @@ public struct ByteCache<Key: Hashable, Value> {
 extension ByteCache: Sendable where Key: Sendable, Value: Sendable {}
 
 extension String {
-  /// The bytes of a text in a block of its own, with the header of the block.
+  /// The bytes of a text in its own heap block, with the header of the block.
   package var heldBytes: Int { utf8.count + Limits.textHeaderBytes }
 }
 
@@ -114,15 +114,15 @@ extension Judge {
     }
   }
 
-  /// The bytes that may be remembered beside those that are.
+  /// The bytes that the caches may still take.
   var freeCacheBytes: Int {
     var free = cacheBytesMax
     for cache in Cache.allCases { free -= bytes(of: cache) }
     return free
   }
 
-  /// Empties the largest cache as long as it or all of them together have more bytes than they may. Called between batches: a batch
-  /// exceeds the bound by what it reads.
+  /// Empties the largest cache as long as it, or all caches together, exceed their bound. Called between batches, so a batch may exceed
+  /// the bound by the rows that it reads.
   mutating func boundCaches() {
     while true {
       var (sum, largest, most) = (0, Cache.users, 0)

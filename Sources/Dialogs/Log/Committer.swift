@@ -8,16 +8,16 @@ import ServerMetrics
 ///
 /// It takes all queued posts, or a share of those of an account that has posted many (`InboxQueue`), judges each against
 /// cached dialog state, as long as its account has not used up its share of the time (`TimeShares`), writes all entries in one
-/// transaction, and only after the sync sends the effects: outcomes to authors, entries to sessions, one hop per lane. While
-/// the disk syncs, the next batch collects: an idle server commits at once, a busy one batches by itself.
+/// transaction, and only after the sync sends the effects: outcomes to authors, entries to sessions, one hop per lane. The
+/// next batch collects while the disk syncs, so an idle server commits at once, and a busy one in batches.
 ///
-/// The only timer is for posts that can wait (`Parley.canWait`): those to users elsewhere, which are on their way for
-/// longer, and of which a busy link brings one at a time. A commit of nothing else starts no sooner than
-/// `Limits.commitPause` after the last that had any. Other posts end the pause.
+/// The only timer is for posts that can wait (`Parley.canWait`): those to remote users, which take longer anyway, and which
+/// a busy link delivers one at a time. A commit of such posts alone starts no sooner than `Limits.commitPause` after the
+/// last one with any. Other posts end the pause.
 ///
-/// As the only writer it needs no locks: positions are assigned here, and the order in which posts are taken is the order
-/// of everything. A failing batch is rolled back, all caches are dropped, and it is tried again in halves, so that one
-/// bad post does not fail others; the post that fails alone is refused with `storage-failed`.
+/// As the only writer it needs no locks: it assigns positions, and the order in which it takes posts is the order of the
+/// log. A failing batch is rolled back, all caches are dropped, and it is tried again in halves, so that one bad post does
+/// not fail others; a post that fails alone is refused with `storage-failed`.
 final class Committer: Sendable {
   private let thread: CommitterThread
 
@@ -58,9 +58,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   private var judge: Judge
   private var audiences = Audiences()
   private var pause = DispatchTime(uptimeNanoseconds: 0)
-  /// Whether something of the next settled post is for a room or for contacts.
+  /// Whether an effect of the next settled post is for a room or for contacts.
   private var isSpread = false
-  /// The people whom node events of the next settled post may be for (`Hub.route`).
+  /// The number of people who may get node events of the next settled post (`Hub.route`).
   private var nodeAudience = (contacts: 0, subscribers: 0)
 
   init(
@@ -91,10 +91,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     if !shares.left.isEmpty { inbox.putBack(shares.left) }
   }
 
-  /// Commits a batch, or a part of one that has failed. `failures` counts posts that failed alone in it: when the engine itself
-  /// fails (disk full) the rest is refused without trying each.
+  /// Commits a batch, or a part of one that has failed. `failures` counts posts that failed alone in it: if the engine itself
+  /// fails (disk full), the other posts are refused without trying each.
   private func commit(_ batch: ArraySlice<Post>, _ failures: inout Int, _ shares: inout TimeShares) {
-    // The part before it may have used up shares.
+    // The former half may have used up shares.
     let batch = shares.taking(batch)
     if batch.isEmpty { return }
     if failures >= 8 { return refuse(batch, Problem.storage) }
@@ -108,7 +108,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         judge.begin(writer, now: now)
         for post in batch {
           if shares.leaves(post) { continue }
-          // Its stanza does not count as handled: the client sends it again when it resumes its stream after the restart.
+          // The stanza does not count as handled, so the client sends it again when it resumes its stream after the restart.
           if inbox.refuses(post) {
             judge.refuse(post, .overloaded)
             continue
@@ -147,7 +147,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     registries.hooks.wake()
   }
 
-  /// Returns the time that the audiences will take to forget the session that a post ends; its beginning was charged for it.
+  /// Returns the time that the audiences take to remove the session that a post ends; it was charged when the session began.
   private func timeOfEnd(by post: Post) -> Duration {
     guard case .room(.vacate(let session, isLost: _)) = post.intent else { return .zero }
     return Limits.lookTime * (Limits.looksPerPlace * audiences.roomCount(of: session))
@@ -158,8 +158,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     for post in batch { post.trace?.end(with: problem) }
   }
 
-  /// Sends the effects of a commit, in the order of the log. Sessions come first: a caller that waits for a post finds
-  /// its deliveries sent.
+  /// Sends the effects of a commit, in the order of the log. Deliveries to sessions precede outcomes, so that a caller that
+  /// waits for a post finds its deliveries sent.
   private func tell(_ effects: [Effect]) {
     var lanes = LaneBatch(registries.fanOutLoad)
     var waiting: [() -> Void] = []
@@ -216,7 +216,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         }
         announce(entry, except: author, into: &lanes)
       case .arrived(let onlineSession, let contactSnapshot):
-        // The groups as the posts before it have left them.
+        // The groups with the changes of earlier posts.
         let shared = hub.contactGroups.groups(of: onlineSession.session.party.id)
         if let replaced = hub.register(onlineSession, contactSnapshot: contactSnapshot?.seeing(shared)) {
           lanes.add(.signal(.closed(.replaced), .direct), to: replaced)
@@ -225,7 +225,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         hub.replace(old, with: new)
         lanes.add(.handedOver, to: old)
       case .signal(.shown(let presence, let addresses), _, _, _):
-        // It is sent after the entries before it.
+        // Earlier entries are sent first.
         lanes.send()
         lanes = LaneBatch(registries.fanOutLoad)
         for address in addresses { isTaken = hub.present(presence, to: address) }
@@ -264,7 +264,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       case .typingOverdue: for record in hub.typing.takeOverdue(clock.now) { end(record, into: &lanes) }
       case .later(let post): inbox.appendSurely(post)
       case .rest(let post):
-        // As at the end of a post, without an outcome.
+        // Ends the effects of the post, which has no outcome.
         lanes.postEnded()
         let ofNodes = takeNodeDeliveries(of: post)
         (parts, isRename, isSpread) = (0, false, false)
@@ -290,16 +290,15 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   }
 
   /// Returns the deliveries of a post's node events for which its author is charged now: those to explicit subscribers, whose number is
-  /// not known before, and those to the owner's contacts where they were not charged before (`Parley.submit`), as of a visit, or of
-  /// an owner who has no session. A user who adds other people to a room changes their bookmarks,
-  /// and is not charged for their contacts.
+  /// not known earlier, and those to the owner's contacts if `Parley.submit` has not charged them, as for a visit, or for an owner
+  /// without a session. A user who adds people to a room changes their bookmarks, but is not charged for their contacts.
   private func takeNodeDeliveries(of post: Post) -> Int {
     defer { nodeAudience = (0, 0) }
     if post.isFromBackend { return 0 }
     return nodeAudience.subscribers + (post.intent.isOfNodes && post.charge == nil ? nodeAudience.contacts : 0)
   }
 
-  /// Charges whoever caused the deliveries: a component that acts in a user's name for itself, as for those to contacts.
+  /// Charges the account that caused the deliveries; the component, if it acts in a user's name, as with deliveries to contacts.
   private func chargeNodeDeliveries(_ count: Int, of post: Post) {
     let now = clock.now
     let component = post.component.flatMap { realms.realm($0) }
@@ -370,7 +369,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
         }
       }
     case .room(let change):
-      // The occupants of a room that ends, of whom some may still be there, are notified by their own presence alone (XEP-0045 10.9).
+      // Occupants of a room that ends, of whom some may still be present, are notified only by their own presence (XEP-0045 10.9).
       var isEnd = false
       if case .destroyed = change.change { isEnd = true }
       echo(entry, toOccupants: !isEnd, into: &lanes)
@@ -397,7 +396,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       }
     // Interested clients get an event (`Effect.node`).
     case .node: break
-    // For devices alone.
+    // Only pushes.
     case .notification: break
     case .undelivered(let undelivered):
       Routing.recipients(
@@ -411,7 +410,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     }
   }
 
-  /// Returns the sessions that get an entry for a user: none for one elsewhere, who has a row of the outbox for it.
+  /// Returns the sessions that get an entry for a user; none for a remote user, who gets a row of the outbox.
   private func sessions(of peer: Party, seenFrom author: Party) -> [OnlineSession] {
     realms.isElsewhere(peer) ? [] : hub.onlineSessions(of: peer, seenFrom: author)
   }
@@ -458,7 +457,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     lanes.spread(room, to: audience.occupants, of: audience.count) { _ in .signal(.stanza(stanza), .room) }
   }
 
-  /// Tells those of the end of typing who were told of its beginning, as far as they are the core's to tell (`Typing`).
+  /// Notifies the end of typing to those who were notified of its beginning by the core (`Typing`).
   private func end(_ record: Typing.Record, into lanes: inout LaneBatch) {
     guard case .room(let room) = record.place else { return hub.end(record, into: &lanes) }
     let ended = record.ended
@@ -532,7 +531,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
   ) {
     guard let audience = audiences.audience(of: room) else { return registries.audienceSizes.forget(room) }
     var heard = Typing.Audience.everyone
-    // An XMPP client's typing is of interest to followers alone.
+    // Only followers want an XMPP client's typing.
     if let isTyping = stanza.typing, stanza.isTypingOfApp || audience.followers.count > 0 {
       heard = hub.typing.note(
         stanza, isTyping, at: .room(room), isSemiAnonymous: isSemiAnonymous, now: clock.now)
@@ -569,13 +568,13 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 }
 
 extension Result<Receipt, Problem> {
-  /// Returns whether the post has no deliveries to others than the author: it was refused, or changed nothing that others see, as a
-  /// repeated message, or an end of typing that nobody was shown.
+  /// Returns whether the post has deliveries only to its author: it was refused, or changed nothing that others see, such as a
+  /// repeated message, or the end of typing that was never shown.
   ///
-  /// - Parameter isSpread: Whether something of it is for a room or for contacts.
+  /// - Parameter isSpread: Whether an effect of it is for a room or for contacts.
   fileprivate func toldNobody(of intent: Intent, isSpread: Bool) -> Bool {
     guard case .success = self else { return true }
-    // The rules of other changes in a room give the charge back themselves.
+    // Other changes in a room refund the charge elsewhere.
     return intent.refundsIfUnspread && !isSpread
   }
 }
@@ -606,8 +605,8 @@ extension Intent {
   }
 }
 
-/// An effect of a committed batch, to be applied in order. A batch has thousands, nearly all of which are the first two: what takes
-/// more bytes than these is kept in an object.
+/// An effect of a committed batch, to be applied in order. A batch has thousands, nearly all of the first two cases; cases that would
+/// take more bytes than these keep their values in an object.
 enum Effect {
   case settled(Post, Result<Receipt, Problem>)
   case entry(Entry, author: SessionID?)
@@ -619,18 +618,18 @@ enum Effect {
   /// A change of a user's contacts and settings, if they are online; `item` is the roster item that it sets or removes.
   case contactSnapshot(UserID, item: BareJID? = nil, @Sendable (ContactSnapshot) -> ContactSnapshot)
   case presence(of: UserID, to: BareJID, available: Bool)
-  /// A changed contact group, before and after: `nil` if it was deleted. The version is that of its members' rosters.
+  /// A changed contact group, before and after (`nil` if it was deleted), and the new version of its members' rosters.
   case contactGroup(SharedContacts, SharedContacts?, Position)
-  /// A user with another name, and their contact groups with it. The version is that of the rosters that show it.
+  /// A user with another name, their contact groups with it, and the new version of the rosters that show it.
   case contactNamed(Party, [SharedContacts], Position)
   /// The presences of those who joined or left a contact group, and of its other members.
   case contactGroupPresences(ContactGroupChange, by: ContactGroupCause)
   case closed(UserID, CloseReason)
-  /// A further post, behind those that others have posted by now. It is lost with the process: nothing may depend on
-  /// it.
+  /// A further post, queued behind those that others have posted by now. It is lost if the process ends, so nothing may
+  /// depend on it.
   case later(Post)
-  /// The next piece of a post that is done in pieces, before all that its author has posted behind it. It is lost with the
-  /// process, and the outcome with it.
+  /// The next piece of a post that is done in pieces, queued before later posts of its author. It is lost if the process ends,
+  /// and the outcome with it.
   case rest(Post)
   /// The push settings of the user's registrations; `rooms` are `nil` if the registry knows them.
   case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.Preference]?)
@@ -638,11 +637,11 @@ enum Effect {
   case alerts(UserID, DialogID, PushRegistry.Preference)
   /// The user has pending pushes.
   case owed(UserID)
-  /// A call has a time at which it ends.
+  /// A call has a new time at which it ends.
   case calls
-  /// A report is to be forwarded.
+  /// A report waits to be forwarded.
   case reports
-  /// There is something that another server must get.
+  /// A row of the outbox waits for another server.
   case outbox(DomainPair, OutboxRow)
   case room(RoomEffect)
   /// A node's event. `contactSnapshot` is the owner's, if they were not online.
@@ -662,18 +661,18 @@ enum RoomEffect {
   case sessionMoved(SessionID, any LiveSession, DialogID)
   case moderates(Bool, UserID, DialogID)
   case unfollowed(UserID, DialogID)
-  /// For a member's app sessions.
+  /// Whether a member's app sessions see addresses.
   case seesAddresses(Bool, UserID, DialogID)
   case closed(DialogID)
-  /// For everyone present, the occupant's own sessions included.
+  /// A presence for everyone in the room, including the occupant's own sessions.
   case occupant(OccupantPresence, except: SessionID?)
-  /// For some sessions; `own` if they are the occupant's.
+  /// A presence for some sessions; `own` if they are the occupant's.
   case shown(OccupantPresence, to: [any LiveSession], own: Bool)
   case notice(RoomNotice, showsAddresses: Bool, moderatorsOnly: Bool)
   case told(RoomNotice, to: [any LiveSession])
-  /// For everyone present, and app sessions that follow.
+  /// A stanza for everyone in the room, and for app sessions that follow it.
   case signal(RelayedStanza, DialogID, isSemiAnonymous: Bool)
   case passed(RelayedStanza, to: [any LiveSession])
-  /// For the sessions of one occupant, with copies for those of the author.
+  /// A private message for the sessions of one occupant, with copies for those of the author.
   case whispered(Entry, to: [any LiveSession], copies: [any LiveSession])
 }

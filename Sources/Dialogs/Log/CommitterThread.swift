@@ -2,12 +2,12 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The thread of the committer. It is a thread of its own, since it blocks in the disk's sync for most of the time: a
-/// pool's thread would be parked and woken anew for each commit, which costs more than the hop itself (measured with
-/// 300 messages a second).
+/// The thread of the committer. It is a dedicated thread, since it blocks in the disk's sync for most of the time: a
+/// pool's thread would be parked and woken for each commit, which costs more than the hop itself (measured with 300
+/// messages a second).
 ///
-/// States: asleep, perhaps until a time that `work` has told; working, until `work` finds nothing more; ended, once its
-/// owner is gone.
+/// States: asleep, possibly until a time that `work` has returned; working, until `work` finds nothing more; ended, once
+/// its owner is gone.
 final class CommitterThread: Sendable {
   private let signals = DispatchSemaphore(value: 0)
   private let state: Mutex<State>
@@ -17,8 +17,8 @@ final class CommitterThread: Sendable {
     var afterwards: [@Sendable () -> Void] = []
   }
 
-  /// Starts a thread. `work` does everything there is to do and returns; it runs after each `wake`, only on this
-  /// thread. It runs again at the time that it returns, if any. Its parameter tells that it must leave nothing undone.
+  /// Starts a thread, which runs `work` after each `wake`. `work` does all pending work, and returns the time at which it
+  /// wants to run next, if any. With `completely`, it must also do work that could wait (shutdown).
   init(name: String, work: @escaping @Sendable (_ completely: Bool) -> DispatchTime?) {
     state = Mutex(State())
     let start = Start(name: name, thread: self, work: work)

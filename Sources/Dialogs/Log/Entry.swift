@@ -15,8 +15,8 @@ public final class Entry: Sendable {
   public let id: PublicID
   /// The later changes of the message; `nil` if there are none, or for a live entry.
   public let state: MessageState?
-  /// Whether it belongs to a semi-anonymous room; `false` also if the entry was read from the log: then the room must
-  /// be read.
+  /// Whether it belongs to a semi-anonymous room. Always `false` for an entry that was read from the log: then the room
+  /// must be read.
   public let isSemiAnonymous: Bool
   /// The encoded forms, each shared by all recipients.
   public let forms = FormSlot()
@@ -25,9 +25,9 @@ public final class Entry: Sendable {
     /// The other user of a private dialog; in a `self` dialog its owner.
     case peer(Party)
     case room(RoomName)
-    /// A private message from one occupant of a room to another (XEP-0045 7.5). `nick` is the author's at that time;
-    /// the author knows the other by a nick too (`Envelope.toResource`). Neither may learn the other's identity, so it
-    /// is found by the room only, not by the users.
+    /// A private message from one occupant of a room to another (XEP-0045 7.5). `nick` is the author's at that time; the
+    /// author knows the other by a nick as well (`Envelope.toResource`). Neither may learn the other's identity, so it can
+    /// only be found by the room, not by the users.
     case whisper(to: Party, in: RoomName, nick: String)
   }
 
@@ -61,7 +61,7 @@ public final class Entry: Sendable {
   public var whisper: (room: RoomName, nick: String)? {
     if case .whisper(_, let room, let nick) = place { (room, nick) } else { nil }
   }
-  /// The bytes of what users have written in it, about: what it takes in memory, and in an answer.
+  /// The estimated bytes of the users' content in it, in memory and in an answer.
   public var byteCount: Int {
     guard let message = fact.stanza else { return Limits.entryBytes }
     let (content, envelope) = (message.content, message.envelope)
@@ -130,7 +130,7 @@ public enum Fact: Sendable {
   case call(CallChange)
   /// A notification of the app's backend for the user's devices (in the owner's `self` dialog, in no feed).
   case notification(AppNotification)
-  /// A message that a user elsewhere did not get (in its author's `self` dialog).
+  /// A message that a remote user did not get (in its author's `self` dialog).
   case undelivered(Undelivered)
 
   /// The stored kind of an entry: never renumber. 1 to 9 are written by users, 10 and up by the server.
@@ -153,8 +153,8 @@ public enum Fact: Sendable {
     case contactGroup = 28
     case notification = 40
 
-    /// Whether the entry belongs to a conversation, where everybody sees its time. All others change settings: their
-    /// order counts, and their time may become earlier for history that is imported after them (`Judge.makeWay`).
+    /// Whether the entry belongs to a conversation, where everybody sees its time. All other entries change settings: only
+    /// their order counts, and their time may be set back for history that is imported after them (`Judge.makeWay`).
     public var isOfConversation: Bool {
       switch self {
       case .message, .marker, .room, .invitation, .call, .undelivered: true
@@ -252,7 +252,7 @@ public struct Message: Sendable {
     public static let fromApp = Traits(rawValue: 64)
     /// Deleted once delivered (XEP-0334 `<no-permanent-store/>`).
     public static let transient = Traits(rawValue: 128)
-    /// Rings a call (XEP-0353): it has nothing to show, and is urgent.
+    /// Rings a call (XEP-0353): it has no visible content, and is urgent.
     public static let rings = Traits(rawValue: 256)
     /// Written for XMPP alone, which has a stanza for each file of a message: apps see it as a part of that message
     /// (`Messages/Bundle.swift`).
@@ -292,14 +292,14 @@ public struct Marker: Sendable {
   public let targetStanzaID: String?
   /// The stanza of an XMPP client, if it is to be relayed or archived unchanged; `nil` if a door renders one.
   public let stanza: Message?
-  /// Whether the other user is told; `false` for a private marker.
+  /// Whether the other user is notified; `false` for a private marker.
   public let told: Bool
-  /// Whether XMPP clients of the other user are told, if there is no stanza: the message requested it and its author
-  /// may see the reader's presence.
+  /// Whether XMPP clients of the other user are notified, if there is no stanza: the message requested a marker, and its
+  /// author may see the reader's presence.
   public let asked: Bool
-  /// Whether a marker of delivery follows a reading in private: the others learn of the delivery alone.
+  /// Whether a marker of delivery follows a private reading: the others are notified only of the delivery.
   public let hidesRead: Bool
-  /// The member's marks for the others.
+  /// The member's marks as others see them.
   public var shownMark: Mark {
     var shown = mark
     if hidesRead { shown.displayed = .zero }
@@ -323,8 +323,7 @@ public struct Marker: Sendable {
 }
 
 /// A member's row of a dialog. Unread = dialog.ordinal - displayedOrdinal - (own - ownAtDisplayed) - hidden - retracted:
-/// neither own messages count, nor those that the member has deleted for themselves, nor those that were deleted for
-/// everyone.
+/// own messages do not count, nor do those that were deleted for the member or for everyone.
 public struct Mark: Hashable, Sendable {
   public let dialog: DialogID
   public let user: UserID
@@ -336,15 +335,15 @@ public struct Mark: Hashable, Sendable {
   public var displayedOrdinal: Int64
   /// The number of counting messages that the member has written.
   public var own: Int64
-  /// The number of those at or before the displayed message.
+  /// The number of the member's counting messages at or before the displayed message.
   public var ownAtDisplayed: Int64
   /// The log position of the last change of `delivered` or `displayed`.
   public var position: Position
   /// The number of counting messages of others behind the displayed one that the member has deleted for themselves.
   public var hidden: Int64
-  /// The number of further counting messages of others behind the displayed one that were retracted, of the first
-  /// `Limits.retractedCountedMax` that were retracted there. A sum over dialogs may count fewer of them
-  /// (`Limits.retractedLooksMax`). A store computes it when it reads the mark, and never stores it.
+  /// The number of other counting messages of others behind the displayed one that were retracted, at most
+  /// `Limits.retractedCountedMax`. A sum over dialogs may count fewer (`Limits.retractedLooksMax`). A store computes it when
+  /// it reads the mark, and never stores it.
   public let retracted: Int64
 
   public init(
@@ -364,7 +363,7 @@ public struct Mark: Hashable, Sendable {
     self.position = position
   }
 
-  /// Returns the number of unread messages, of a mark as it was read.
+  /// Returns the number of unread messages, for a mark that was read from the store.
   public func unread(ordinal: Int64) -> Int64 {
     max(0, (ordinal - displayedOrdinal) - (own - ownAtDisplayed) - hidden - retracted)
   }

@@ -1,9 +1,8 @@
 public import Basics
 
-/// The beginning of an epoch of the public ids. The numbers that were assigned behind the end of a backup are assigned
-/// again once it is restored, and mean something else then. So a restored backup begins a new epoch: ids of what is in
-/// it stay as they are, ids of what is said later cannot be those of anything that was lost, and ids of what was lost
-/// are unknown.
+/// The beginning of an epoch of the public ids. Numbers that were assigned after a backup are assigned again once it is
+/// restored, with another meaning. So a restored backup begins a new epoch: ids of entries in the backup stay the same, ids
+/// of later entries differ from those of all lost entries, and ids of lost entries are unknown.
 public struct Epoch: Hashable, Sendable {
   /// The last position and the last dialog before it.
   public let position: Position
@@ -41,11 +40,11 @@ extension RecordReader {
 
 extension StoreWriter {
   /// Begins an epoch behind everything that is stored, and forgets the streams that could be resumed when the backup was
-  /// made: their clients have had more since, and log in anew.
+  /// made: their clients have received later entries, and must log in again.
   public func beginEpoch(at time: Timestamp) throws -> Epoch {
     let epoch = Epoch(
       after: try head().position, try lastDialog(), number: .random(in: 1 ... .max), began: time)
-    // Nothing was said in an epoch that began at the same place.
+    // An epoch that began at the same position has no entries, and is replaced.
     try put(epoch)
     try setSuspended([])
     return epoch

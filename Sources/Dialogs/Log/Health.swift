@@ -5,11 +5,11 @@ public enum ServerPhase: UInt8, AtomicRepresentable, Sendable {
   /// Some ports are not open yet.
   case starting
   case ready
-  /// It serves its clients until they have gone, and wants no new ones.
+  /// It serves its present clients until they have left, and no new ones.
   case stopping
 }
 
-/// Whether a server works. Supervisors restart one that does not; load balancers send nobody to one that is not ready.
+/// Whether a server works. Supervisors restart one that does not; load balancers send no clients to one that is not ready.
 ///
 /// A failed check throws a `Problem` of kind `overloaded`, whose code says why: `overloaded` (too many posts wait),
 /// `storage-failed`, `starting`, `stopping`.
@@ -28,7 +28,7 @@ public struct Health: Sendable {
     }
   }
 
-  /// Checks that the server works, and that all its ports are open and will be.
+  /// Checks that the server works, that all its ports are open, and that it is not stopping.
   public func checkReady() async throws(Problem) {
     switch parley.phase {
     case .starting: throw Problem(.overloaded, "starting", "The server is starting.", retryAfter: 1)

@@ -6,8 +6,8 @@ import Synchronization
 /// bounded by `Limits.inboxPostsMax`, and by the bytes of its posts; at a bound `append` refuses, and callers are notified when there is
 /// room again (half empty, to avoid oscillation).
 ///
-/// States of the committer: idle, until it is woken; working; pausing, for a time that it measures itself and that a post
-/// which cannot wait ends.
+/// States of the committer: idle, until it is woken; working; pausing, for a time that it measures itself, or until a post
+/// that cannot wait.
 final class Inbox: Sendable {
   private enum Consumer { case idle, working, pausing }
   private struct State {
@@ -26,7 +26,7 @@ final class Inbox: Sendable {
     func hasRoom(_ bytesMax: Int) -> Bool { queue.count < Limits.inboxPostsMax / 2 && bytes <= bytesMax / 2 }
   }
   private let state = Mutex(State())
-  /// The time from which on posts are refused that are not for the stop itself; `nil` while the server runs.
+  /// The time from which posts are refused, except those for the stop itself; `nil` while the server runs.
   private let end = Mutex<ContinuousClock.Instant?>(nil)
   private let metrics: Metrics
   private let bytesMax: Int
@@ -38,9 +38,9 @@ final class Inbox: Sendable {
 
   enum Appended { case queued(wake: Bool), full, closed }
 
-  /// Appends a post. `wake` tells that the committer sleeps, and the caller must wake it.
+  /// Appends a post. With `wake` as the result, the caller must wake the committer.
   ///
-  /// - Parameter canWait: whether a pause of the committer does not end because of this post.
+  /// - Parameter canWait: whether the post can wait for the end of the committer's pause.
   func append(_ post: Post, canWait: Bool = false) -> Appended {
     let bytes = post.intent.byteCount
     return state.withLock { state in
@@ -64,9 +64,9 @@ final class Inbox: Sendable {
     if case .full = append(post) { whenRoom { [self] in appendSurely(post) } }
   }
 
-  /// Puts back posts that the committer has taken and not judged, or what is left of one that it has begun, in their order and before all
-  /// others of their accounts. They have the places that they had: neither a full inbox nor a closed one refuses them, so it may have
-  /// the posts of one batch more than its bounds. The committer is awake.
+  /// Puts back posts that the committer has taken and not judged, or the next piece of a post that it has begun, in their order and
+  /// before all others of their accounts. Even a full or closed inbox accepts them, so it may exceed its bounds by the posts of one
+  /// batch. The committer is awake.
   func putBack(_ posts: [Post]) {
     let bytes = posts.reduce(0) { $0 + $1.intent.byteCount }
     state.withLock { state in
@@ -82,8 +82,8 @@ final class Inbox: Sendable {
   var count: Int { state.withLock { $0.queue.count } }
   var isFull: Bool { state.withLock { $0.isFull(bytesMax) } }
 
-  /// Runs `body` (on the committer's thread) once there is room; at once if there is, and never once the inbox is closed:
-  /// who tries again as soon as there is room would do so for ever.
+  /// Runs `body` (on the committer's thread) once there is room, or at once. It never runs once the inbox is closed, since a
+  /// caller that retries whenever there is room would do so for ever.
   func whenRoom(_ body: @escaping @Sendable () -> Void) {
     let now = state.withLock { state in
       if state.closed { return false }
@@ -97,7 +97,7 @@ final class Inbox: Sendable {
   /// Returns the next batch, and whether some of its posts can wait. If it is empty, the committer stops until it is woken or its
   /// pause is over.
   ///
-  /// - Parameter pausing: whether posts that can wait do.
+  /// - Parameter pausing: whether posts that can wait are left in the queue.
   func take(pausing: Bool) -> (posts: [Post], hasPatient: Bool) {
     let (batch, hasPatient, waiting): ([Post], Bool, [@Sendable () -> Void]) = state.withLock { state in
       if state.queue.isEmpty || pausing && !state.hasUrgent {
@@ -123,12 +123,12 @@ final class Inbox: Sendable {
     return (batch, hasPatient)
   }
 
-  /// Sets the time behind which the committer refuses posts, as the server stops. Only the first call has an effect.
+  /// Sets the time from which the committer refuses posts because the server stops. Only the first call has an effect.
   func refuse(from time: ContinuousClock.Instant) {
     end.withLock { if $0 == nil { $0 = time } }
   }
 
-  /// Whether the committer refuses this post, as it comes too late before the server stops.
+  /// Whether the committer refuses this post because the server stops.
   func refuses(_ post: Post) -> Bool {
     guard let end = self.end.withLock({ $0 }), ContinuousClock.now >= end else { return false }
     return !post.intent.isForStop
@@ -138,7 +138,7 @@ final class Inbox: Sendable {
   func close() { state.withLock { $0.closed = true } }
 }
 
-/// The account that has a share of each batch: a user here, or all users of one zone elsewhere (`DomainZone`).
+/// The account that has a share of each batch: a local user, or all remote users of one zone (`DomainZone`).
 enum InboxAccount: Hashable, Sendable {
   case user(UserID)
   case zone(String)
@@ -160,13 +160,13 @@ extension Post {
 }
 
 extension Intent {
-  /// The number of ordinary posts that cost the committer about as much, as far as that is known before the post is judged.
+  /// The cost of the post in ordinary posts, as far as it is known before the post is judged.
   var weight: Int {
     switch self {
     case .room(.come): Limits.roomsAtOnce
-    // What its author has posted behind a request that is done in pieces comes behind all of them: it takes the whole share.
+    // A request that is done in pieces takes the whole share, so that later posts of its author follow all pieces.
     case .room(let intent) where intent.peopleChanged > Limits.memberChangesAtOnce: Limits.batchPostsMax
-    // The same holds for what may close the room to many of its occupants.
+    // So does a change that may remove many occupants from the room.
     case .room(.configure), .room(.expelOutsiders): Limits.batchPostsMax
     case .room(.members(_, let drafts)) where drafts.contains(where: \.bansAddress): Limits.batchPostsMax
     case .node(.bookmarks(let draft), at: _) where draft.bookmarks.count > draft.comparedAtOnce: Limits.batchPostsMax
@@ -186,8 +186,8 @@ extension Intent {
     }
   }
 
-  /// Whether it is committed however late it comes: what the server itself writes when it stops, and what ending sessions leave,
-  /// which is little.
+  /// Whether the post is committed even during the stop: posts that the server itself writes then, and the few posts of ending
+  /// sessions.
   fileprivate var isForStop: Bool {
     switch self {
     case .work, .confirm, .leave: true
@@ -199,7 +199,7 @@ extension Intent {
     }
   }
 
-  /// The bytes that the author has chosen, for the kinds of intents that may have many; bounds of memory count them.
+  /// The bytes of the author's content, for intents that may have much; they count for bounds of memory.
   var byteCount: Int {
     switch self {
     case .message(let draft): Int(draft.content.storedBytes) + (draft.forward?.byteCount ?? 0)

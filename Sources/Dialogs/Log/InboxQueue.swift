@@ -1,37 +1,37 @@
 /// The posts that wait for the committer, as a value. Theory:
 ///
 /// A batch is judged and committed as a whole, so everybody in it waits for the posts of all others. Therefore an account has a share of
-/// each batch, measured in weights (`Intent.weight`). The posts beyond the share stay behind in a line of the account's own, followed by
-/// all that the account posts meanwhile, and each further batch takes a share of the line before it takes what has arrived. The
-/// lines take turns and have half of a batch together, so that those who arrive do not wait for all of them.
+/// each batch, measured in weights (`Intent.weight`). Posts beyond the share wait in a line of the account, followed by its later posts,
+/// and each further batch takes a share of the line before it takes newly arrived posts. The lines are served in rotation and get
+/// half of a batch together, so that newly arrived posts need not wait for all of them.
 ///
-/// The posts of one account are taken in the order of their arrival. Posts of different accounts may change places where a line is left,
-/// as they do before a backend that checks messages (`BeforeSendQueue`): whoever relies on an order between accounts must wait for the
-/// outcome of the first post. Posts of the server itself pass the lines, except for those about one account, such as its deletion: these
-/// are posts of that account here, and find all that it has posted before.
+/// The posts of one account are taken in the order of their arrival. If there are lines, the order between posts of different accounts
+/// can change, as in `BeforeSendQueue`: a caller that depends on it must wait for the outcome of the first post. Posts of the server
+/// itself overtake the lines, except those about one account, such as its deletion: these count as posts of that account, and are
+/// taken after all its earlier posts.
 ///
-/// Items that were taken can be put back before all others of their account (`putBack`): what is left of one that was done in part, which
-/// has the weight of a whole batch, so that nothing of its account is taken behind it; and all items of an account that were not done
+/// Items that were taken can be put back before all others of their account (`putBack`): the next piece of one that is done in pieces,
+/// which has the weight of a whole batch, so that nothing of its account is taken after it; and items that were not done
 /// (`TimeShares`).
 ///
-/// A queue that is no more than one share is one batch, in the order of arrival. In a longer one each post is looked at once, when it is
+/// A queue of no more than one share is one batch, in the order of arrival. In a longer queue each post is visited once, when it is
 /// taken or joins its line.
 struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
   enum Place {
-    /// The item has a part of its account's share.
+    /// The item counts for its account's share.
     case shared(Account)
-    /// The item is taken when its turn by arrival comes, whatever was left behind.
+    /// The item is taken in the order of arrival, before waiting lines.
     case passing
   }
 
-  /// The weight of one account's items in a batch. A single item may have more.
+  /// The maximum weight of one account's items in a batch. A single item may exceed it.
   private let share: Int
-  /// The number of items in a batch.
+  /// The maximum number of items in a batch.
   private let batchMax: Int
   private var arrived: [Item] = []
-  /// The items that were left behind.
+  /// The items beyond their account's share.
   private var lines: [Account: FIFO<Item>] = [:]
-  /// The accounts of the lines, in the order of their turns.
+  /// The accounts of the lines, in the order in which they are served.
   private var turns = FIFO<Account>()
   private var leftCount = 0
 
@@ -45,7 +45,7 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
 
   mutating func append(_ item: Item) { arrived.append(item) }
 
-  /// Puts an item before all others of its account, which get their turn behind those of the other lines.
+  /// Puts an item before all others of its account, whose line is served after the other lines.
   mutating func putBack(_ item: Item, place: (Item) -> Place) {
     guard case .shared(let account) = place(item) else { return append(item) }
     if lines[account] == nil { turns.append(account) }

@@ -5,9 +5,9 @@ import ServerMetrics
 /// Decides the outcome of posts. Theory:
 ///
 /// A post is judged against the state after all earlier posts, inside the transaction that will contain its entries. A
-/// refusal is a thrown `Problem`, thrown before anything of the post is written, so that refusing one post costs its
-/// batch nothing. The body of a `WriteTransaction` may fail after it has written: that alone aborts the transaction
-/// (`WorkFailed`), and the committer tries the other posts without it.
+/// refusal is a `Problem` that is thrown before anything of the post is written, so that it does not affect the batch. Only
+/// the body of a `WriteTransaction` may fail after it has written: this aborts the transaction (`WorkFailed`), and the
+/// committer tries the other posts without it.
 ///
 /// Dialog rows and marks change many times in a batch and are written once, by `finish`.
 struct Judge {
@@ -30,36 +30,36 @@ struct Judge {
   let audienceSizes: AudienceSizes
   let fanOutLoad: FanOutLoad
   private(set) var head: Position
-  /// The time of what is judged: now, or the time of a message of the past while it is imported.
+  /// The time of the present post: now, or the original time of a message that is imported.
   private(set) var time: Timestamp
-  /// The time by the clock, which can be set back.
+  /// The time of the clock, which can be set back.
   private(set) var now: Timestamp
   /// The time of the last entry.
   private(set) var lastTime: Timestamp
-  /// The time of the last entry of a conversation and its position, and the head for which they were read.
+  /// The position and time of the last entry of a conversation, and the head for which they were read.
   private var lastSaid: (head: Position, position: Position, time: Timestamp)?
   private var effects: [Effect] = []
   private var transaction: (any StoreWriter)?
 
-  /// The bytes of all that is remembered of the store.
+  /// The maximum bytes of all caches.
   let cacheBytesMax: Int
-  /// The bytes of all presences in rooms.
+  /// The maximum bytes of all presences in rooms.
   let presencesInRoomsBytesMax: Int
   var users = ByteCache<SeenAddress, CachedUser?> { seen, user in
     seen.address.description.heldBytes + (user?.party.heldBytes ?? 0)
   }
   var strangers: StrangerCounts
-  /// The contact groups that this batch has changed, with their members; `nil` for a deleted one. The hub has them after
-  /// the batch.
+  /// The contact groups that this batch has changed, with their members; `nil` for a deleted group. The hub gets them
+  /// after the batch.
   var sharedContacts: [Int64: SharedContacts?] = [:]
   var forwardedReports = ForwardedReportCounts()
   var blocks = ByteCache<UserID, BlockList> { _, list in list.heldBytes }
   var rosterSizes = ByteCache<UserID, RosterSize> { _, _ in 0 }
   /// The bytes of the requests to users that wait for an answer (`Contact.requestBytes`).
   var requestBytes = ByteCache<UserID, Int> { _, _ in 0 }
-  /// The amounts of what is published, by owner and creator of the nodes.
+  /// The amount of published content, by owner and creator of the nodes.
   var publishedSizes: [PublishedSize.Key: PublishedSize] = [:]
-  /// The use of file storage of users who have asked for a slot.
+  /// The use of file storage by users who have requested a slot.
   var blobUses: [UserID: KeptBlobUse] = [:]
   /// The numbers of messages that users have deleted for themselves, and starred.
   var hiddenCounts: [UserID: RowCount] = [:]
@@ -68,7 +68,7 @@ struct Judge {
   var dialogs = ByteCache<Pair, DialogState> { _, state in state.heldBytes }
   private var dirty: [DialogState] = []
   private var handled: [StreamNonce: UInt32] = [:]
-  /// The bytes that the batch stores for each account, which are counted once it is committed.
+  /// The bytes that the batch stores for each account; they are counted after the commit.
   private var storing: [SendingAccount: Int64] = [:]
   private var written: Position
   var rooms = RoomCache()
@@ -76,33 +76,33 @@ struct Judge {
   var owedPushes = OwedPushes()
   /// The rows for which the author of the present post is charged (`Limits.rowsPerStanza`).
   private var chargedRows = 0
-  /// The people and rooms at which the effects of the present post look (`Limits.looksPerStanza`).
+  /// The number of people and rooms that the effects of the present post look at (`Limits.looksPerStanza`).
   private var looks = 0
-  /// The rows that this batch has changed to end rooms, and the people at whom it has looked (`Limits.endedRowsAtOnce`).
+  /// The number of rows that this batch has changed and people that it has looked at to end rooms (`Limits.endedRowsAtOnce`).
   var endedRows: Int64 = 0
   /// The bytes that posts have stored beside entries so far (`countBeside`).
   private var storedBeside: Int64 = 0
-  /// The part of the present post that a further one does; `nil` if there is none.
+  /// The piece of the present post that a further post will do; `nil` if there is none.
   private var begun: Post.Begun?
-  /// The time of the committer's thread that posts have taken. It is read at each post, and by a computed property the whole judge would be
-  /// copied for that.
+  /// The time of the committer's thread that posts have taken. A stored property, since a computed one would copy the whole judge at
+  /// each post.
   private(set) var judgingTime: JudgingTime
-  /// The stanzas that the posts of the batch count as for such rows or for their time, which are charged once it is committed: a batch
-  /// that fails is judged again.
+  /// The stanzas to charge for rows and time of the batch's posts. They are charged after the commit, since a failed batch is judged
+  /// again.
   private var charges: [(budget: SendingBudget, stanzas: Int)] = []
   var keptContacts = KeptContacts()
   /// The numbers of rows in the outbox; `nil` until they are needed.
   var outbox: OutboxLedger?
-  /// Pairs for which nothing waits any more (`Limits.outboxPairsEmptiedMax`).
+  /// The pairs for which no row waits any more (`Limits.outboxPairsEmptiedMax`).
   var emptiedPairs: Set<DomainPair> = []
-  /// The positions through which rows were taken that could not all be removed in one post (`take`), of pairs with rows. A batch that
-  /// fails does not change them: another server has taken the rows all the same.
+  /// The positions through which another server has taken rows, of pairs whose rows could not all be removed in one post (`take`). A
+  /// failed batch does not reset them, since the rows were taken nevertheless.
   var takenThrough: [DomainPair: Position] = [:]
-  /// The sessions that came online in this batch: the hub registers them after it.
+  /// The sessions that came online in this batch; the hub registers them after it.
   private var arriving: [OnlineSession] = []
-  /// Whether several bookmarks are changing: the list is announced after all of them.
+  /// Whether several bookmarks are being changed, so that the list is announced once, after all of them.
   var isGathering = false
-  /// The users whose contact snapshots this batch changes, and whether it changes contact groups: the hub has the changes
+  /// The users whose contact snapshots this batch changes, and whether it changes contact groups; the hub gets the changes
   /// after the batch.
   private var changedSnapshots: Set<UserID> = []
   private var hasChangedGroups = false
@@ -110,7 +110,7 @@ struct Judge {
   struct CachedUser {
     let party: Party
     let state: User.State
-    /// The user's setting, once a message to them has asked for it.
+    /// The user's setting, once it was read for a message to them.
     var messagesFrom: Visibility?
   }
   /// An address as the users of one home see it.
@@ -288,7 +288,7 @@ struct Judge {
     storing.removeAll(keepingCapacity: true)
     arriving.removeAll(keepingCapacity: true)
     changedSnapshots.removeAll(keepingCapacity: true)
-    // They may have been read without the changed groups, which the hub has from now on.
+    // Kept contacts may have been read without the changed groups, which the hub has from now on.
     if hasChangedGroups { keptContacts = KeptContacts() }
     hasChangedGroups = false
     sharedContacts.removeAll(keepingCapacity: true)
@@ -313,11 +313,11 @@ struct Judge {
     var stanzas = max(chargedRows / Limits.rowsPerStanza, judgingTime.postEnded(looks: looks))
     if begun != nil || post.begun != nil, case .room = post.intent { stanzas = min(stanzas, Limits.chargedPieceMax) }
     if let begun {
-      // The post as it was posted: what a component does in a user's name keeps its place among the posts of the component.
+      // The original post, so that a post in a user's name keeps its place among the posts of the component.
       effects.append(.rest(Post(post, begun: begun)))
       self.begun = nil
     } else if let inbound = post.inbound {
-      // After a crash the client repeats a stanza that was done in part.
+      // Only the last piece counts, so that after a crash the client repeats a stanza that was done in part.
       handled[inbound.stream] = inbound.number
     }
     chargedRows = 0
@@ -327,7 +327,7 @@ struct Judge {
     }
   }
 
-  /// Charges the author of the present post for rows that it reads or writes beside those of an ordinary post.
+  /// Charges the author of the present post for rows beyond those of an ordinary post.
   mutating func charge(rows: Int) { chargedRows += rows }
 
   /// Counts the bytes of a message, which the caller stores next. Throws if its author may store no more today.
@@ -335,7 +335,7 @@ struct Judge {
   /// - Parameters:
   ///   - reference: what the message does to an earlier one.
   ///   - mentions: the number of its mentions, each of which is a row.
-  ///   - isNeeded: whether it may be stored at the bound whatever it refers to (`StoredContent.needed`).
+  ///   - isNeeded: whether it may be stored beyond the limit, whatever it refers to (`StoredContent.needed`).
   mutating func stores(
     _ content: Content, _ envelope: Envelope, _ reference: Reference? = nil, mentions: Int = 0,
     isNeeded: Bool = false, by author: Party, _ post: Post
@@ -349,25 +349,24 @@ struct Judge {
     for account in accounts { storing[account, default: 0] += bytes }
   }
 
-  /// Refuses the present post if its author may store no more of what is counted as messages are today. What it stores is counted
-  /// behind it (`decideCounting`).
+  /// Refuses the present post if its content counts and its author may store no more today. Its bytes are counted afterwards
+  /// (`decideCounting`).
   func checkStores(by author: Party, _ post: Post) throws(Problem) {
     if post.isFromBackend { return }
     try sending.checkStored(
       Limits.storedMessageBytes, of: sending.storing(author, in: realms), beside: storing, at: now)
   }
 
-  /// Counts bytes that the present post stores beside entries, with those of its entries (`decideCounting`). A negative number
-  /// counts as 0.
+  /// Counts bytes that the present post stores beside its entries (`decideCounting`). A negative number counts as 0.
   mutating func countBeside(_ bytes: Int) { storedBeside += Int64(max(0, bytes)) }
 
-  /// Decides a post, and counts for its author by how much it has made the log grow, whoever's dialog that is in, and what it has
-  /// stored beside it. What replaces an entry counts by the difference alone. The post that reaches the bound is stored whole, as
-  /// its bytes are known only then: it is smaller than a stanza.
+  /// Decides a post, and counts for its author the growth of the log, in whichever dialog, and the bytes stored beside it. For a
+  /// replaced entry only the difference counts. A post that exceeds the limit is stored nevertheless, since its bytes are known only
+  /// afterwards; they are fewer than those of a stanza.
   private mutating func decideCounting(_ post: Post) throws {
     let stored = post.isFromBackend ? .uncounted : post.intent.storedContent
     if stored == .uncounted { return try decide(post) }
-    // A request is refused before it begins: its later pieces only count.
+    // Only the first piece of a request can be refused; later ones are only counted.
     if post.begun == nil {
       try sending.checkStored(
         Limits.storedMessageBytes, of: sending.storing(post.author, in: realms), beside: storing,
@@ -446,7 +445,7 @@ struct Judge {
     case .erase(let task, let place): try erase(post, task, at: place)
     case .work(let work):
       var receipt = Receipt(position: head)
-      // The transaction's body must find the rows as the posts before it left them.
+      // The transaction's body must find the changes of earlier posts in the store.
       if work.dialog == nil { try rooms.finish(writer) } else { try writeDialogs() }
       if !work.keepsCaches { try writePushes() }
       let posts: [Post]
@@ -481,8 +480,8 @@ struct Judge {
     }
   }
 
-  /// Returns the error of work that has failed. If it has written nothing, it is refused as any post, and nothing of the
-  /// batch is undone: clients can make work fail as often as they like, as by a revocation of what is unknown.
+  /// Returns the error of failed work. If it has written nothing, it is refused like any post, without undoing the batch:
+  /// clients can make work fail as often as they like, for example by revoking an unknown id.
   private func failure(_ problem: Problem, since written: Int64) -> any Error {
     if writer.changedRows == written { return problem }
     return WorkFailed(problem: problem)
@@ -501,19 +500,19 @@ struct Judge {
     return session.id
   }
 
-  /// Ends the effects of a post, also of one whose outcome nobody waits for: the committer looks at them to give its charge
-  /// back, and must not take them for those of the next post.
+  /// Marks the end of a post's effects, even if nobody waits for its outcome: the committer looks at them to refund its
+  /// charge, and must not attribute them to the next post.
   mutating func settle(_ post: Post, _ receipt: Receipt? = nil) {
     effects.append(.settled(post, .success(receipt ?? Receipt(position: head))))
   }
 
-  /// Leaves a part of the present post's request to a further post, so that nobody waits for all of it. That is in the next batch, and
-  /// comes before all that its author has posted meanwhile (RFC 6120 10.1). The last piece has the outcome, and a piece that is refused
-  /// is the last: then those before it stay. The weight of the present post must be that of a whole batch (`Intent.weight`).
-  /// A post of the server itself has no account: other posts of the server may come between its pieces.
+  /// Leaves a piece of the present request to a further post, so that others do not wait for all of it. That post is in the next
+  /// batch, before all that its author has posted meanwhile (RFC 6120 10.1). The last piece has the outcome. A refused piece is the last
+  /// one; earlier pieces are not undone. The weight of the present post must be that of a whole batch (`Intent.weight`). A post of the
+  /// server itself has no account, so other posts of the server may come between its pieces.
   mutating func leave(_ begun: Post.Begun) { self.begun = begun }
 
-  /// Refuses a post that has changed something nonetheless.
+  /// Refuses a post although it has changed something.
   mutating func refuse(_ post: Post, _ problem: Problem) { effects.append(.settled(post, .failure(problem))) }
 
   mutating func tell(_ item: Effect) {
@@ -530,7 +529,7 @@ struct Judge {
     case .node(let event, let contactSnapshot): looks += hub.looks(for: event, contactSnapshot)
     case .profile(let party, _, by: _, let contactSnapshot):
       looks += hub.subscriberCountMax(of: party.id, contactSnapshot)
-    // With its end, of which the number of rooms is not known here (`CommitLoop.timeOfEnd`).
+    // This includes the end of the session, when the number of rooms is not known (`CommitLoop.timeOfEnd`).
     case .followed(let memberships, _): looks += 2 * Limits.looksPerPlace * memberships.count
     case .room(.sessionMoved): looks += Limits.looksPerPlace
     case .settled, .entry, .arrived, .handedOver, .signal, .presence, .contactGroupPresences, .closed, .later, .rest,
@@ -546,7 +545,7 @@ struct Judge {
     return head
   }
 
-  /// Judges `body` as something that happened earlier, not before the last entry: time never decreases with position.
+  /// Judges `body` with an earlier time, but not before that of the last entry: time never decreases with position.
   mutating func at<Value>(_ past: Timestamp, _ body: (inout Judge) throws -> Value) throws -> Value {
     let now = time
     time = past
@@ -554,10 +553,10 @@ struct Judge {
     return try body(&self)
   }
 
-  /// Makes way in the log for an entry of the past: the entries behind the last one of a conversation, such as those of
-  /// contacts, get its time, since time never decreases with position. If they are many, `Parley.makeWay` was first.
+  /// Prepares the log for an entry with an earlier time: the entries behind the last one of a conversation, such as those of
+  /// contacts, get this time, since time never decreases with position. If they are many, `Parley.makeWay` must precede.
   ///
-  /// - Returns: `nil`, or the time of something newer in a conversation: then there is no way.
+  /// - Returns: `nil`, or, if that is not possible, the time of a newer entry of a conversation.
   mutating func makeWay(for past: Timestamp) throws -> Timestamp? {
     if past >= lastTime { return nil }
     let last: (head: Position, position: Position, time: Timestamp)
@@ -569,7 +568,7 @@ struct Judge {
       lastSaid = last
     }
     if past < last.time { return last.time }
-    // The entries up to `start` are not later: finding it takes some twenty reads, not one of each entry.
+    // Entries up to `start` are not later. A binary search finds it with some twenty reads.
     let start = try max(last.position, writer.position(before: past + .milliseconds(1)))
     try writer.setTimes(behind: start, through: head, to: past)
     lastTime = past
@@ -585,8 +584,8 @@ struct Judge {
     return found
   }
 
-  /// Returns the active user at `address` whom `author` may reach. A remote user may not be stored yet: then `known`
-  /// stores them, once nothing can be refused any more.
+  /// Returns the active user at `address` whom `author` may reach. A remote user may not be stored yet: `known` stores
+  /// them once the post can no longer be refused.
   mutating func reachable(_ address: BareJID, for author: Party) throws -> Party {
     let realm = try realm(of: address, reachedFrom: author.realm)
     if realm.id.isRemote {
@@ -601,7 +600,7 @@ struct Judge {
 
   /// Returns the realm of the users at an address, if those of `origin` may communicate with it.
   ///
-  /// - Parameter isEnding: whether something is ended, which may be also where the domain is no longer admitted.
+  /// - Parameter isEnding: whether a relation is ended, which is allowed even if the domain is no longer admitted.
   func realm(of address: BareJID, reachedFrom origin: RealmID, isEnding: Bool = false) throws -> Realm {
     let domain = address.domain
     // Two remote users communicate through their own servers.
@@ -616,8 +615,8 @@ struct Judge {
     return realm
   }
 
-  /// Returns whether a remote realm is reached by a component's link. The realm of a former component is reached as
-  /// any other domain elsewhere, or not at all without federation.
+  /// Returns whether a remote realm is reached by a component's link. The realm of a former component is reached like any
+  /// other remote domain, or not at all without federation.
   func isComponent(_ realm: Realm) -> Bool {
     !realm.isFederated && (realms.isComponent(realm) || hub.federation == nil)
   }
@@ -635,10 +634,10 @@ struct Judge {
     return Post(post, from: known.party)
   }
 
-  /// Returns the stored user, and stores a remote user who is new: with their first act that is accepted, or that of a
-  /// user here towards them.
+  /// Returns the stored user, and stores a new remote user: with their first accepted act, or that of a local user towards
+  /// them.
   ///
-  /// - Parameter host: the user here whose act it is; `nil` if it is the remote user's own.
+  /// - Parameter host: the local user whose act it is; `nil` if it is the remote user's own.
   mutating func known(_ party: Party, metBy host: Party? = nil) throws -> Party {
     guard party.isProvisional else { return party }
     if let known = try user(party.address, seenFrom: party.realm) { return known.party }
@@ -680,7 +679,8 @@ struct Judge {
 
   mutating func remember(_ wish: ArchivePreferences?, of user: UserID) { preferences[user] = .some(wish) }
 
-  /// Checks blocks in both directions (XEP-0191 3.3): the blocker is told, the blocked user sees an unreachable one.
+  /// Checks blocks in both directions (XEP-0191 3.3): the blocker gets an error about the block, the blocked user one as for an
+  /// unreachable user.
   mutating func checkBlocks(_ author: Party, resource: String?, _ peer: Party) throws {
     if author.id == peer.id { return }
     if !author.realm.isRemote, try blockList(of: author.id).blocks(JID(peer.address)) {
@@ -690,7 +690,7 @@ struct Judge {
   }
 
   mutating func isBlocked(_ author: Party, resource: String?, by peer: Party) throws -> Bool {
-    // A remote user's list is their own server's.
+    // The block list of a remote user is at their own server.
     if peer.realm.isRemote { return false }
     let theirs = try blockList(of: peer.id)
     if theirs.isEmpty { return false }
@@ -715,7 +715,7 @@ struct Judge {
     let state = DialogState(
       dialog, first ?? Mark(dialog: dialog.id, user: pair.low), second ?? Mark(dialog: dialog.id, user: pair.high))
     if isNew && a.id != b.id {
-      // Lists of dialogs are made from the members' rows.
+      // Lists of dialogs need the members' rows.
       try writer.put(state.first, superseded: .zero)
       try writer.put(state.second, superseded: .zero)
     }
@@ -727,7 +727,7 @@ struct Judge {
     return (state, isNew)
   }
 
-  /// Returns the dialog of two users; `nil` if it has not begun.
+  /// Returns the dialog of two users; `nil` if there is none yet.
   mutating func storedDialog(of a: Party, and b: Party) throws -> DialogState? {
     if a.isProvisional || b.isProvisional { return nil }
     let pair = Pair(a.id, b.id)
@@ -775,7 +775,7 @@ struct Judge {
 
   /// Writes an entry in a user's `self` dialog: contact, block list, profile.
   ///
-  /// - Parameter feeds: the rows of those whom it concerns; `nil` for its owner alone.
+  /// - Parameter feeds: the feed rows of the users whom it concerns; `nil` for only its owner.
   mutating func insertOwn(
     _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], isSemiAnonymous: Bool = false,
     isInFeed: Bool = true, feeds: [FeedRow]? = nil, key: RepeatKey? = nil
@@ -798,8 +798,8 @@ struct Judge {
     guard let user = try writer.user(post.author.id), user.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
     }
-    // The credential may have been revoked since; checked in the order of the log, so that no session opens after a
-    // revocation.
+    // The credential may have been revoked meanwhile. This check is in the order of the log, so that no session opens
+    // after a revocation.
     guard try onlineSession.access?.stands(for: user.id, writer) ?? true else {
       throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")
     }
@@ -815,7 +815,7 @@ struct Judge {
     var onlineSession = onlineSession
     onlineSession.since = time
     tell(.arrived(onlineSession, contactSnapshot))
-    // The hub notes the domains of contacts elsewhere.
+    // The hub notes the domains of remote contacts.
     if present.isEmpty { looks += contactSnapshot.own.remoteSubscriptions.count }
     arriving.append(onlineSession)
     var receipt = Receipt(position: head)
@@ -834,8 +834,8 @@ struct Judge {
     settle(post, receipt)
   }
 
-  /// Returns the contacts of a user who comes online: the hub has them if another session of the user is there, and they may be kept
-  /// since one was. Thousands of them are not read for each session.
+  /// Returns the contacts of a user who comes online: from the hub if the user has another session, or from those kept since the last
+  /// one, so that thousands of contacts are not read for each session.
   private mutating func contactSnapshot(of user: User) throws -> ContactSnapshot {
     if !hasChangedGroups, !changedSnapshots.contains(user.id), let known = hub.contactSnapshot(of: user.id) {
       return known
@@ -853,7 +853,7 @@ struct Judge {
     let (state, isNew) = try dialog(of: post.author, and: peer)
     var receipt = Receipt(position: head)
     if isNew {
-      // Who does not hear the author is not shown the dialog either: it would show the author's name.
+      // A user who refuses the author's messages is not shown the dialog either, which would show the author's name.
       let isHeard = try mayWrite(post.author, to: peer)
       let position = nextPosition()
       let entry = Entry(
@@ -868,7 +868,7 @@ struct Judge {
       tell(.entry(entry, author: session(of: post)))
       receipt.entry = entry
     } else if state.dialog.sequence == 0 {
-      // It may have begun with what is not shown, and be in no list.
+      // The dialog may have begun with an entry that is not shown, and not be in lists.
       try writer.clear(state.dialog.id, upTo: .zero, leaves: false, for: post.author.id)
     }
     receipt.position = head
@@ -878,7 +878,7 @@ struct Judge {
   }
 }
 
-/// A `WriteTransaction` failed; what it wrote is rolled back.
+/// A `WriteTransaction` failed after it had written; the batch is rolled back.
 struct WorkFailed: Error {
   let problem: Problem
 }

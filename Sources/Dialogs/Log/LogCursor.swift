@@ -5,20 +5,19 @@
 /// Entries come from two sources, both ascending:
 ///
 /// - *live*: deliveries of the committer. From the position at which the session was registered on, every entry that
-///   concerns it is delivered once, and in the order of the log. A session that moves to another event loop moves at
-///   one position (`Intent.handOver`): deliveries below it go to the former session object, the others to the new one.
+///   concerns it is delivered once, in the order of the log. A session moves to another event loop at one position
+///   (`Intent.handOver`): deliveries below it go to the former session object, the others to the new one.
 /// - *pages*: entries read from the store behind `position`, in one snapshot of the log (`LogPage`).
 ///
 /// An entry can be read before it is delivered, since the commit precedes the delivery, and delivered before it is
-/// read. So the position decides, and not the source: entries at or below it are dropped, which excludes repeats. While
-/// a page is being read live entries are held. A last page contains everything up to the end of the log in its
-/// snapshot; entries committed after that end are delivered after it, so they are held or still to come, which excludes
-/// gaps. When too many are held they are dropped, and one more page brings them: its snapshot is later than their
-/// commits.
+/// read. So only the position decides: entries at or below it are dropped, which excludes repeats. While a page is being
+/// read live entries are held. A last page contains everything up to the end of the log in its snapshot; entries
+/// committed after that end are delivered after it, so they are held or will be delivered, which excludes gaps. When too
+/// many are held they are dropped, and one more page is read, whose snapshot is later than their commits.
 ///
 ///     following -arrived-> following (sent)
 ///     following -arrived, client lags-> behind
-///     behind    -arrived-> behind (the log has it)
+///     behind    -arrived-> behind (it is read from the log later)
 ///     behind    -read-> reading
 ///     following -hold-> reading
 ///     following -miss-> behind
@@ -34,8 +33,8 @@ public struct LogCursor: Equatable, Sendable {
   public enum State: Equatable, Sendable {
     /// Entries are sent as they come.
     case following
-    /// The client does not read at the moment, or is disconnected. Nothing is kept for it: the log has the missed
-    /// entries.
+    /// The client does not read at the moment, or is disconnected. Nothing is kept for it: missed entries are read from
+    /// the log.
     case behind
     /// A page behind `position` is being read.
     case reading
@@ -53,7 +52,8 @@ public struct LogCursor: Equatable, Sendable {
   public private(set) var position: Position
   public private(set) var state: State
   private var held: [Held] = []
-  /// Whether an entry above `position` was neither sent nor held: too many came, or `miss` was called. The log has it.
+  /// Whether an entry above `position` was neither sent nor held, because too many arrived or `miss` was called. It is
+  /// read from the log later.
   private var isMissing = false
 
   /// Creates a cursor.
@@ -91,19 +91,18 @@ public struct LogCursor: Equatable, Sendable {
     }
   }
 
-  /// Begins reading after the client has caught up. Returns whether to read the page behind `position`: `false` if
-  /// nothing is missed, and while a page is being read.
+  /// Begins reading after the client has caught up. Returns whether to read the page behind `position`: `false` if no
+  /// entry is missed, or while a page is being read.
   public mutating func read() -> Bool {
     guard state == .behind else { return false }
     state = .reading
     return true
   }
 
-  /// Notes that a page behind `position` is being read, although nothing is known to be missed: entries are held from
-  /// now on.
+  /// Notes that a page behind `position` is being read, even if no entry is missed. Entries are held from now on.
   public mutating func hold() { state = .reading }
 
-  /// Notes that the session has skipped an entry which this cursor has to send. The log has it.
+  /// Notes that the session has skipped an entry that this cursor has to send. It is read from the log later.
   public mutating func miss() {
     switch state {
     case .following: state = .behind
@@ -142,7 +141,7 @@ public struct LogCursor: Equatable, Sendable {
     return above
   }
 
-  /// Moves the cursor over entries that are not sent: the client has been told to fetch its dialogs anew.
+  /// Moves the cursor over entries that are not sent, since the client was notified to fetch its dialogs again.
   public mutating func skip(to position: Position) { self.position = max(self.position, position) }
 }
 
@@ -150,14 +149,14 @@ public struct LogCursor: Equatable, Sendable {
 public struct LogPage: Sendable {
   /// The entries, ascending, all behind the requested position.
   public let entries: [Entry]
-  /// The position up to which all entries that concern the session are in `entries`, or were before them.
+  /// The position up to which the page is complete.
   public let end: Position
   /// Whether `end` is the end of the log in the snapshot.
   public let isLast: Bool
   /// The places that have been found for further pages; `nil` if there are none.
   public let places: FeedPlaces?
-  /// Whether what the session has missed was looked for in this snapshot, or an entry of a known place has gone since: then entries may
-  /// have gone by their age.
+  /// Whether missed entries were searched in this snapshot, or an entry of a known place has been deleted meanwhile: then entries may
+  /// have been deleted because of their age.
   public let isSearched: Bool
 
   public init(

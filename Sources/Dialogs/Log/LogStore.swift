@@ -9,14 +9,14 @@ public protocol LogReader {
   /// Returns the last entry of a conversation (`Fact.Kind.isOfConversation`), except notices with which rooms begin;
   /// position and time are 0 if there is none.
   func endOfConversations() throws -> (position: Position, time: Timestamp)
-  /// Returns whether such an entry is behind a position.
+  /// Returns whether an entry of a conversation (`endOfConversations`) is behind a position.
   func hasConversation(behind position: Position) throws -> Bool
   /// Returns the dialog or room that was created last; 0 if there is none.
   func lastDialog() throws -> DialogID
   func dialog(_ id: DialogID) throws -> Dialog?
   /// Returns the private dialog of two users, or the self dialog if they are the same.
   func dialog(between a: UserID, and b: UserID) throws -> Dialog?
-  /// Returns the dialog of two occupants' private messages in a room, which neither `dialog(_:)` nor any list contains.
+  /// Returns the dialog of two occupants' private messages in a room. `dialog(_:)` and lists do not return it.
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog?
   /// Returns the user's private dialogs (and the self dialog once it contains a message) with `shown` < `before`, newest
   /// first. Rooms are not among them.
@@ -26,16 +26,16 @@ public protocol LogReader {
   func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings?
   /// Returns the user's settings of all dialogs and rooms where any were set.
   func settings(of user: UserID) throws -> [DialogID: DialogSettings]
-  /// Returns how far the user has displayed each dialog and room where they have, the last moved mark first.
+  /// Returns the user's displayed marks, the last changed one first.
   func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark]
   /// Returns the user's private dialogs and rooms with archived entries, the most recently active first, with their
   /// unread messages.
   func conversations(of log: LogAccess, _ query: ConversationQuery) throws -> ConversationPage
   /// Returns the sum of unread messages over all dialogs and rooms of the user.
   func unread(of user: UserID) throws -> Int64
-  /// Returns how many messages mention the user (`setMentioned`) behind those they have read: in this dialog or room
-  /// or, if it is `nil`, in all of the user's. It counts at most `Limits.mentionsCountedMax` of a dialog, and of all dialogs
-  /// at most `Limits.mentionLooksMax` together.
+  /// Returns the number of unread messages that mention the user (`setMentioned`), in this dialog or room or, with `nil`, in
+  /// all of the user's. It counts at most `Limits.mentionsCountedMax` of a dialog, and of all dialogs together at most
+  /// `Limits.mentionLooksMax`.
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64
   /// Returns messages with sequence > 0. Of the query only the bounds of positions, rows and bytes, the limit and the direction are
   /// considered.
@@ -56,13 +56,13 @@ public protocol LogReader {
   /// Returns a page of the inbound messages with trait `replayed`, ascending. Of the query only the bounds of positions, rows and bytes
   /// and the limit are considered.
   func replay(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
-  /// Returns the same of those that the user's archive does not contain.
+  /// Returns a page as `replay`, of messages that the user's archive does not contain.
   func unarchived(of log: LogAccess, _ query: ArchiveQuery) throws -> ArchivePage
-  /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
-  /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
-  /// - Parameter looksMax: The number of a room's entries that are looked at from the mark on, and again from `position` on if the first
-  ///   look does not come to `position`. Where neither comes to an end, `own` is the number of all of the author's messages without
-  ///   those that the second look has found: then later ones count as unread until the member has read the room's last message.
+  /// Returns the number of counting messages of the dialog or room up to and including `position`: in total, and by
+  /// `author`. In a room `own` is counted from the member's mark, and may be negative before they joined.
+  /// - Parameter looksMax: The number of a room's entries that are examined from the mark on, and again from `position` on if the
+  ///   first search does not reach `position`. If the second one does not reach the end either, `own` is the number of all messages by
+  ///   the author minus those that it has found; the author's later ones count as unread until the member has read the last message.
   func counting(
     in dialog: DialogID, upTo position: Position, by author: UserID, looksMax: Int
   ) throws -> (all: Int64, own: Int64)
@@ -72,24 +72,24 @@ public protocol LogReader {
   func archive(of room: MessageAccess, _ query: ArchiveQuery) throws -> ArchivePage
   /// Returns the places of everything that the user's clients follow: messages, markers, contact, block and profile changes,
   /// behind `after`, ascending, merged with everything of the log's rooms behind both `after` and each room's own position.
-  /// A superseded marker is left out. An entry that is both in a room and in the user's feed is returned as one of the feed.
+  /// A superseded marker is omitted. An entry that is both in a room and in the user's feed is returned as one of the feed.
   /// - Parameters:
   ///   - limit: The number of places, at least one.
-  ///   - looksMax: The rows that are looked at, beside one of each room; then `end` is where the search has come to, which is
-  ///     behind `after`.
+  ///   - looksMax: The number of rows that are examined, apart from one of each room; then the search ends, and `end` is the last
+  ///     examined position, which is behind `after`.
   ///   - all: Whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
   func feed(of log: LogAccess, after: Position, limit: Int, looksMax: Int, all: Bool) throws -> FeedPlaces
-  /// Returns the entries at such places, in their order, as far as the log still has them. This list ends with the first entry that is
-  /// behind so many bytes of entries (`Entry.byteCount`).
+  /// Returns the entries at such places that still exist, in order. The list ends with the entry by which it exceeds so many bytes
+  /// (`Entry.byteCount`).
   func entries(
     of log: LogAccess, at places: ArraySlice<FeedPlaces.Place>, limit: Int, bytesMax: Int
   ) throws -> [Entry]
 }
 
-/// The same without a bound of bytes: for a few entries, and for the server's own work.
+/// Variants without a bound of bytes, for a few entries, and for the server's own work.
 extension LogReader {
-  /// Returns the entries of one page of `history`, newest first unless `ascending`. They may be fewer, or none, where `looksMax`
-  /// rows in a row contain no others.
+  /// Returns the entries of one page of `history`, newest first unless `ascending`. There may be fewer, or none, if the page ends
+  /// after `looksMax` rows.
   public func history(
     of messages: MessageAccess, after: Position, before: Position, limit: Int, ascending: Bool,
     looksMax: Int = Limits.archiveLooksMax
@@ -116,7 +116,7 @@ extension LogReader {
   }
 }
 
-/// The growth of the log, which is what was added less what was removed: entries that are no messages, and the bytes of their content.
+/// The growth of the log, additions minus removals: the number of entries other than messages, and the bytes of their content.
 public struct LogGrowth: Hashable, Sendable {
   public var entries: Int64 = 0
   public var bytes: Int64 = 0
@@ -126,14 +126,14 @@ public struct LogGrowth: Hashable, Sendable {
 
 /// Changes dialogs, marks and the log.
 public protocol LogWriter {
-  /// The growth of the log by all transactions of this writer, also by those that were rolled back: two values within one
-  /// transaction show what was written between them.
+  /// The growth of the log by all transactions of this writer, including those rolled back. The difference of two values
+  /// within a transaction is the growth between them.
   var growth: LogGrowth { get }
   /// Stores entry, payload and the rows of `feeds`. Every entry of a room, except a marker with feed rows, is also
   /// added to the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
-  /// Returns the last message with this `RepeatKey.id` by this author in this dialog, with its body hash. Only on the
-  /// writer: duplicate detection runs inside the write transaction, which already sees the newest ids.
+  /// Returns the last message with this `RepeatKey.id` by this author in this dialog, with its body hash. Only the writer
+  /// has it, since repeats are detected inside the write transaction, which sees the newest ids.
   func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)?
   func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog
   /// Creates the dialog of two occupants' private messages, which has no marks.
@@ -157,8 +157,8 @@ public protocol LogWriter {
   func indexMessages(limit: Int, bytes: Int) throws -> Bool
   /// Assigns a position without an entry (a mark that no archive contains).
   func setHead(_ position: Position, time: Timestamp) throws
-  /// Sets the time of the entries behind a position, up to `last`, that are later than `time`, where none is of a
-  /// conversation (`endOfConversations`). Time never decreases with position if the entries in front are not later.
+  /// Sets the time of the entries behind a position, up to `last`, that are later than `time`. None of them may be of a
+  /// conversation (`endOfConversations`), and earlier entries must not be later, since time never decreases with position.
   func setTimes(behind position: Position, through last: Position, to time: Timestamp) throws
   /// Deletes payload and feed rows of a transient message.
   func erase(_ position: Position, in dialog: DialogID) throws
@@ -211,23 +211,23 @@ public struct ArchiveQuery: Sendable {
   public var before: Position = .end
   /// Exactly these positions, in log order; overrides the range.
   public var positions: [Position]?
-  /// The words that messages must contain (`StoreReader.archive` tells how they are compared), in their last edited
-  /// version; `nil` for all. Not with `positions`.
+  /// The words that messages must contain in their last edited version (`LogReader.archive` defines the comparison); `nil`
+  /// for all messages. Not with `positions`.
   public var text: String?
   public var limit: Int
   /// The bytes of entries after which the page ends early, with at least one entry.
   public var bytesMax = Int.max
-  /// The rows that are looked at, whether or not their entries match, after which the page ends early, also without an entry. At
-  /// least one; with `text` no more than `Limits.searchLooksMax`, and `Limits.searchIndexLooksMax` at the index.
+  /// The number of examined rows, matching or not, after which the page ends early, even without an entry. At least one; with
+  /// `text` no more than `Limits.searchLooksMax`, and `Limits.searchIndexLooksMax` in the index.
   public var looksMax = Limits.archiveLooksMax
-  /// Whether the page next to `before` is wanted, still returned ascending (RSM `<before/>`).
+  /// Whether to return the page that ends at `before`, still in ascending order (RSM `<before/>`).
   public var backwards = false
   /// With `positions`: whether entries are included that the user has deleted for themselves or may not read.
   public var includesHidden = false
 
   public init(limit: Int) { self.limit = limit }
 
-  /// Goes on behind a position in the direction of paging.
+  /// Continues behind a position in the direction of paging.
   public mutating func go(behind position: Position) {
     if backwards { before = min(before, position) } else { after = max(after, position) }
   }
@@ -236,10 +236,10 @@ public struct ArchiveQuery: Sendable {
 public struct ArchivePage: Sendable {
   /// The entries, ascending by position.
   public var entries: [Entry]
-  /// Whether there is nothing more in the direction of paging.
+  /// Whether no entries follow in the direction of paging.
   public var complete: Bool
-  /// The last position that was looked at, if the page ended early by `ArchiveQuery.looksMax`: the next page is behind it in the
-  /// direction of paging. There need be no entry of this archive.
+  /// The last examined position, if the page ended early by `ArchiveQuery.looksMax`: the next page begins behind it in the direction
+  /// of paging. It need not be the position of an entry of this archive.
   public var next: Position?
   public init(entries: [Entry], complete: Bool, next: Position? = nil) {
     self.entries = entries

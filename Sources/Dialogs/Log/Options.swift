@@ -16,49 +16,49 @@ extension Parley {
     /// Remote domains that are reached by a link (`Hub.attach`), each with the one of `domains` to whose realm it
     /// permanently belongs.
     public var remotes: [(domain: String, home: String)] = []
-    /// The users who are administrators whatever the store says (`AdministratorRegistry`).
+    /// The users who are always administrators, regardless of the store (`AdministratorRegistry`).
     public var admins: Set<BareJID> = []
     /// Further addresses for which only an operator creates an account: the server's own contacts.
     public var reserved: Set<BareJID> = []
-    /// Whether every user may invite others (XEP-0401), not admins alone.
+    /// Whether every user may invite others (XEP-0401), not only admins.
     public var allowsInvitations = false
     public var guests = GuestPolicy.none
-    /// The settings of the amount that one user may send.
+    /// The limits on what one user may send.
     public var sending = SendingPolicy()
-    /// The memory of all sessions.
+    /// The bounds of memory of all sessions.
     public var memory = SessionMemory()
-    /// The bytes of the posts that wait to be committed.
+    /// The maximum bytes of the posts that wait to be committed.
     public var inboxBytesMax = Limits.inboxBytesMax
-    /// The bytes of what the committer remembers of the store.
+    /// The maximum bytes of the committer's caches.
     public var cacheBytesMax = Limits.cacheBytesMax
-    /// The bytes of the presences of contacts elsewhere.
+    /// The maximum bytes of the presences of remote contacts.
     public var remotePresencesBytesMax = Limits.remotePresencesBytesMax
-    /// The bytes of the presences that all users show in rooms.
+    /// The maximum bytes of the presences that all users show in rooms.
     public var presencesInRoomsBytesMax = Limits.presencesInRoomsBytesMax
-    /// The uploads at a time, of which there are never more than `Limits.uploadsMax`.
+    /// The maximum number of concurrent uploads, at most `Limits.uploadsMax`.
     public var uploadsMax = Limits.uploadsMax
-    /// The policy and store of files; `nil` if this server takes none.
+    /// The policy and store of files; `nil` if this server accepts none.
     public var blobs: (policy: BlobPolicy, store: any BlobStore)?
-    /// The threads that read the store.
+    /// The number of threads that read the store.
     public var threads = 2
-    /// The networks that take turns at these threads.
+    /// The networks among which these threads are shared in rotation.
     public var readNetworks = ReadNetworks()
     /// The STUN and TURN servers beside this server.
     public var services = ExternalServices.none
     /// The time for which an unanswered call rings.
     public var callRinging = Limits.callRinging
-    /// The time after which the server gives up what a server elsewhere does not take.
+    /// The time after which the server gives up rows that a remote server does not take.
     public var giveUp = Limits.federationGiveUp
-    /// The addresses to which URLs may lead that users and app keys give.
+    /// The addresses to which URLs from users and app keys may lead.
     public var addresses = PublicAddresses()
     /// The push providers that this server reaches.
     public var pushes = PushPolicy.none
-    /// The ages at which messages and accounts go at first (`RetentionState`).
+    /// The initial ages of retention (`RetentionState`).
     public var retention = RetentionPolicy()
     /// The hook that is called before a message is committed; `nil` if there is none.
     public var beforeSend: BeforeSendOptions?
 
-    /// The clocks by which dear posts are charged to their authors.
+    /// The clocks that measure slow posts, which are charged to their authors.
     package var judgingClocks = JudgingClocks.system
 
     /// The spans of requests and stanzas; `nil` if the server does not trace.

@@ -42,7 +42,7 @@ public final class Parley: Sendable {
     store: any Store, clock: any Clock, options: Options, metrics: Metrics = Metrics(), logger: Logger
   ) throws {
     let realms = try Self.realms(options, store)
-    // Realms that are no longer served keep their users; ids of theirs still open.
+    // Realms that are no longer served keep their users, and their ids stay valid.
     let served = options.domains.compactMap { domain in realms.first { $0.domain == domain } }
     let realmTable = RealmTable(
       served + realms.filter { !served.contains($0) }, components: Set(options.remotes.map(\.domain)),
@@ -81,7 +81,7 @@ public final class Parley: Sendable {
     let committer = Committer(inbox: inbox, commitLoop: commitLoop)
     self.committer = committer
     beforeSend = options.beforeSend.map { BeforeSendQueue($0, inbox: inbox, metrics: metrics) { committer.wake() } }
-    // After a crash all rooms are empty, and the contents of some ended rooms may not be removed completely.
+    // After a crash all rooms are empty, and the contents of some ended rooms may not have been removed completely.
     if try store.read({ try !$0.temporaryRooms(after: DialogID(0), limit: 1).isEmpty }) {
       submitSurely(Post(author: Self.nobody, intent: .room(.endEmpty(after: DialogID(0))), completion: .none))
     }
@@ -133,8 +133,8 @@ public final class Parley: Sendable {
     realmTable.remotes(of: realm).filter { remoteDomains.contains($0.domain) }.sorted { $0.domain < $1.domain }
   }
 
-  /// Returns the remote realm of the users at this domain, if users of `realm` reach it: a component's, or the federated
-  /// one if the domain is elsewhere and federation admits it.
+  /// Returns the remote realm of the users at this domain, if users of `realm` can reach it: a component's, or the
+  /// federated one if the domain is remote and federation admits it.
   public func remote(domain: String, reachedFrom realm: RealmID) -> Realm? {
     if !remoteDomains.contains(domain), hub.federation == nil { return nil }
     guard let found = realmTable.realm(domain: domain, reachedFrom: realm), found.id.isRemote,
@@ -147,7 +147,7 @@ public final class Parley: Sendable {
     remoteDomains.contains(domain) ? realmTable.realm(domain: domain) : nil
   }
 
-  /// Replaces the privileges of components, by domain; those that are not named have none.
+  /// Replaces the privileges of components, by domain; all other components have none.
   public func grant(_ privileges: [String: Privileges]) {
     var byRealm: [RealmID: Privileges] = [:]
     for (domain, granted) in privileges {
@@ -162,7 +162,7 @@ public final class Parley: Sendable {
 
   public func realm(domain: String) -> Realm? { realms.first { $0.domain == domain } }
 
-  /// Returns the federated realm of a served one: the realm of all users elsewhere whom its users know, by their whole
+  /// Returns the federated realm of a served one: the realm of all remote users whom its users know, by their whole
   /// addresses. Each home has its own, so that two apps on one server share nothing.
   public func federatedRealm(of home: RealmID) -> Realm {
     guard let realm = realmTable.federated(of: home) else { preconditionFailure("a realm that is not served") }
@@ -181,7 +181,7 @@ public final class Parley: Sendable {
   public func cursor(_ position: Position, in realm: RealmID) -> String {
     realmTable.cursor(position, in: realm).description
   }
-  /// Returns the position; `nil` if the cursor is invalid or of another epoch: the follower must begin anew.
+  /// Returns the position; `nil` if the cursor is invalid or of another epoch: then the follower must start again.
   public func position(ofCursor text: String, in realm: RealmID) -> Position? {
     PublicID(text).flatMap { realmTable.position(ofCursor: $0, in: realm) }
   }
@@ -204,16 +204,16 @@ public final class Parley: Sendable {
   /// Returns whether the user is a guest (`GuestPolicy`).
   public func isGuest(_ user: UserID) -> Bool { registries.guests.contains(user) }
 
-  /// Returns whether somebody of a domain elsewhere has been heard since the start whom a user here knows.
+  /// Returns whether a user of the remote domain whom a local user knows has written since the start.
   public func isKnown(domain: String) -> Bool { registries.knownDomains.contains(domain) }
 
   // MARK: Writing
 
   /// Queues a post; never blocks.
   ///
-  /// - Parameter isFromBackend: whether the post is the backend's own, about which it is not asked (`BeforeSendHook`).
-  /// - Returns: `false` if the inbox is full or closed, or if too much of the author's waits for the hook: then nothing was queued, and the
-  ///   completion will not be called.
+  /// - Parameter isFromBackend: whether the post is the backend's own, for which `BeforeSendHook` is not called.
+  /// - Returns: `false` if the inbox is full or closed, or if too many posts of the author wait for the hook: then nothing was queued,
+  ///   and the completion is not called.
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
     var post = registries.traces?.begin(post) ?? post
     // The posts of a backend are not charged to its users.
@@ -224,7 +224,7 @@ public final class Parley: Sendable {
     return isQueued
   }
 
-  /// Charges a stanza that changes many people as one for each of them: each change is an entry, and for a new member a
+  /// Charges a stanza that changes many people once for each of them: each change is an entry, and for a new member also a
   /// bookmark and an invitation. Requests of the app that name many people are charged before they are posted.
   private func chargePeople(_ post: Post) {
     guard case .room(let intent) = post.intent, intent.peopleChanged > 1, case .session = post.completion else {
@@ -236,21 +236,21 @@ public final class Parley: Sendable {
   }
 
   /// Charges a post to the author's account if it is delivered to everybody in a large room or to all of the author's
-  /// contacts, or lists everybody in a large room. The post of a person elsewhere is refused if this person has caused too
-  /// many deliveries: the account is that of all users of the domain, whose streams would be read more slowly.
+  /// contacts, or lists everybody in a large room. A remote user's post is refused if this user has caused too many deliveries:
+  /// a charge would slow the streams of all users of the domain.
   private func charged(_ post: Post) -> Post {
     let count: Int
     var place: (address: BareJID, load: RoomLoad)?
     switch post.intent {
     case .room(let intent):
       if let list = intent.list {
-        // Its author alone gets it.
+        // Only the author gets the list.
         count = min(list.atMost, registries.audienceSizes.count(in: list.room))
         break
       }
       guard let spread = intent.spread, let large = registries.audienceSizes.large(spread.room) else { return post }
       count = large.count * spread.times
-      // Lanes count what a component does in a user's name for the user: so one user of a gateway does not hold up the others.
+      // Posts in a user's name count for that user in the lanes, so that one user of a gateway does not delay the others.
       let author = post.behalf?.user ?? post.author.address
       place = (large.address, RoomLoad(load: registries.fanOutLoad, room: large.dialog, author: author))
     case .node(_, at: let host):
@@ -267,16 +267,16 @@ public final class Parley: Sendable {
     if count < Limits.fanOutMin { return post }
     let now = clock.now
     let budget = sending.budget(ofAuthor: post.author, from: post.peer, in: realmTable, now: now)
-    // Joins have a pace of their own.
+    // Joins have their own rate.
     let isJoin = if case .room(.enter(_, let entering)) = post.intent { entering.isJoin } else { false }
-    // What the room takes in debt does not wait for it either: a moderator may have to do it again and again.
+    // Acts that a room accepts even in debt do not wait for it either: a moderator may have to repeat them.
     let isTakenInDebt = if case .room(let intent) = post.intent { intent.isTakenInDebt } else { false }
     var room: (budget: SendingBudget, load: RoomLoad)?
     if let place, !isJoin, !budget.isUnlimited, !sending.isUnlimited(post.author, in: realmTable) {
       room = (sending.budget(of: SendingAccount.room(place.address), now: now), place.load)
     }
     guard post.author.realm.isRemote, post.behalf == nil, !sending.isUnlimited(post.author, in: realmTable) else {
-      // Only users wait for a room: others than its people would, if a domain or a component did.
+      // Only users wait for a room: if a domain or a component did, users outside the room would wait, too.
       if let room, !isTakenInDebt, case .user = budget.account {
         budget.wait(for: room.budget, isHeldUp: room.load.isHeldUp, now: now)
       }
@@ -304,8 +304,8 @@ public final class Parley: Sendable {
     }
   }
 
-  /// Returns whether a post is for a user elsewhere, or about what another server has taken: its commit can wait for others
-  /// (`Committer`).
+  /// Returns whether a post is for a remote user, or about rows that another server has taken: its commit can wait for other
+  /// posts (`Committer`).
   private func canWait(_ post: Post) -> Bool {
     guard hub.federation != nil else { return false }
     if case .message(let draft) = post.intent { return realmTable.home(ofDomain: draft.to.domain) == nil }
@@ -317,13 +317,13 @@ public final class Parley: Sendable {
   public var asksBeforeMessages: Bool { beforeSend != nil }
 
   public var isFull: Bool { inbox.isFull }
-  /// The server's life, which whoever runs it sets.
+  /// The phase of the server, set by the code that runs it.
   public var phase: ServerPhase { phaseCell.load(ordering: .relaxed) }
   public func setPhase(_ phase: ServerPhase) {
     phaseCell.store(phase, ordering: .relaxed)
     if phase == .stopping { refusePosts(from: ContinuousClock.now + Limits.stopDrain) }
   }
-  /// Has the committer refuse the posts to which it comes later; none of them is acknowledged.
+  /// Makes the committer refuse posts that it would judge later than this time; none of them is acknowledged.
   package func refusePosts(from time: ContinuousClock.Instant) { inbox.refuse(from: time) }
   /// The number of posts that the committer has taken since the start.
   var takenPosts: Int { inbox.taken }
@@ -332,7 +332,7 @@ public final class Parley: Sendable {
   var isClosed: Bool { inbox.isClosed }
   /// Runs `body`, on any thread, once the inbox is half empty.
   ///
-  /// - Parameter author: the author of a post that was not queued; it may be the before-send hook that has no room for it.
+  /// - Parameter author: the author of a post that was not queued, possibly because the before-send hook has no room.
   public func whenRoom(for author: UserID? = nil, _ body: @escaping @Sendable () -> Void) {
     guard let author, let beforeSend else { return inbox.whenRoom(body) }
     beforeSend.whenRoom(for: author) { [inbox] in inbox.whenRoom(body) }
@@ -340,8 +340,8 @@ public final class Parley: Sendable {
 
   /// Posts and waits for the commit.
   ///
-  /// - Parameter isUncounted: whether the post is neither counted nor refused for the bytes of the author's day, and is
-  ///   the author's own in everything else: the server deletes what the author has.
+  /// - Parameter isUncounted: whether the post is exempt from the limit of stored bytes, as for a deletion by the server.
+  ///   Otherwise it is treated as the author's own.
   @discardableResult
   public func post(
     _ intent: Intent, by author: Party, isFromBackend: Bool = false, isUncounted: Bool = false
@@ -358,8 +358,8 @@ public final class Parley: Sendable {
   /// Writes in order with the log, on the committer's thread.
   ///
   /// - Parameters:
-  ///   - keepingCaches: as `WriteTransaction.keepsCaches`.
-  ///   - user: the user whose posts before it are committed first, as it may disable or delete them.
+  ///   - keepingCaches: see `WriteTransaction.keepsCaches`.
+  ///   - user: the user whose earlier posts must be committed first, since the work may disable or delete them.
   public func work<Value: Sendable>(
     keepingCaches: Bool = false, behind user: UserID? = nil,
     _ body: @escaping @Sendable (any StoreWriter) throws -> Value
@@ -367,8 +367,8 @@ public final class Parley: Sendable {
     try await perform(WriteTransaction(keepsCaches: keepingCaches, behind: user) { try body($0) })
   }
 
-  /// Writes as the other `work`, a piece of retention: it changes entries and marks of one dialog and nothing else that
-  /// is cached, and is durable with the next commit of others.
+  /// Writes one piece of retention. It changes entries and marks of one dialog and no other cached data, and is durable
+  /// only with the next commit of other posts.
   func work<Value: Sendable>(
     agingIn dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
@@ -382,7 +382,7 @@ public final class Parley: Sendable {
     return value
   }
 
-  /// Writes as the other `work`, and passes the outcome to `then` on the lane.
+  /// Writes in order with the log, and passes the outcome to `then` on the lane.
   public func work<Value: Sendable>(
     on lane: Lane, keepingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value,
     then: @escaping @Sendable (Result<Value, Problem>) -> Void
@@ -403,16 +403,16 @@ public final class Parley: Sendable {
 
   // MARK: Reading
 
-  /// Returns the budget that what somebody sends and asks for is charged to: that of the user, or of the domain or component whose user
-  /// it is.
+  /// Returns the budget to which an author's stanzas and requests are charged: that of the user, or of a remote user's domain or
+  /// component.
   ///
-  /// - Parameter peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
+  /// - Parameter peer: The address of the client (`LiveSession.peer`); `nil` if it is not known.
   public func budget(of author: Party, from peer: String?) -> SendingBudget {
     sending.budget(ofAuthor: author, from: peer, in: realmTable, now: clock.now)
   }
 
-  /// Returns the owner of somebody's reads, which take turns with those of others, and with others of the same network, or of the same
-  /// zone for somebody elsewhere. A read that takes long is charged where the posts of the same author are (`Limits.readStanzaTime`).
+  /// Returns the owner of a user's reads. Reads are served in rotation by owner within a network, or within a zone for remote users,
+  /// and by network or zone. A slow read is charged to the budget of the reader's posts (`Limits.readStanzaTime`).
   ///
   /// - Parameters:
   ///   - peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
@@ -426,9 +426,9 @@ public final class Parley: Sendable {
       isForMissed: reason == .missed)
   }
 
-  /// Reads on one of the reading threads, in the owner's turn.
+  /// Reads on one of the reading threads.
   ///
-  /// - Parameter owner: whose turn it is; `nil` for the task's owner.
+  /// - Parameter owner: the owner in the rotation of reads; `nil` for the task's owner.
   public func read<Value: Sendable>(
     as kind: ReadKind = .other, for owner: ReadOwner? = nil,
     _ body: @escaping @Sendable (any StoreReader) throws -> Value
@@ -446,7 +446,7 @@ public final class Parley: Sendable {
 
   /// Reads as `read`, and passes the outcome to `then` on the lane.
   ///
-  /// - Parameter owner: whose turn it is; `nil` for the task's owner.
+  /// - Parameter owner: the owner in the rotation of reads; `nil` for the task's owner.
   public func fetch<Value: Sendable>(
     as kind: ReadKind = .other, for owner: ReadOwner? = nil, on lane: Lane,
     _ body: @escaping @Sendable (any StoreReader) throws -> Value,
@@ -467,7 +467,7 @@ public final class Parley: Sendable {
     since asked: ContinuousClock.Instant, in context: ServiceContext?
   ) -> Result<Value, Problem> {
     let span = context.flatMap { traces?.start("read \(kind)", .internal, in: $0) }
-    // Two system calls of some 200 ns beside a read of ten microseconds or more; messages need no read.
+    // Two system calls of some 200 ns, against ten microseconds or more for a read; messages need no read.
     let began = owner?.budget == nil ? nil : options.judgingClocks.thread()
     defer {
       if let began, let budget = owner?.budget {
@@ -493,8 +493,8 @@ public final class Parley: Sendable {
     }
   }
 
-  /// Writes one consistent copy of the store into a file while the server continues. It takes a thread for as long as
-  /// the disk needs, or until `cancellation` is set, when it fails.
+  /// Writes one consistent copy of the store into a file while the server runs. It occupies a thread as long as the disk
+  /// needs; if `cancellation` is set, it fails.
   public func copy(to path: String, until cancellation: Cancellation) async throws(Problem) {
     let result: Result<Void, Problem> = await withCheckedContinuation { continuation in
       DispatchQueue(label: "parley.copy", qos: .utility).async { [self] in
@@ -515,8 +515,8 @@ public final class Parley: Sendable {
 
   // MARK: Life
 
-  /// Stops accepting posts, and returns when all accepted ones are committed and delivered, or refused as the server has had no more
-  /// time for them (`Limits.stopDrain`).
+  /// Stops accepting posts, and returns when all accepted ones are committed and delivered, or refused because the time is over
+  /// (`Limits.stopDrain`).
   public func stop() async {
     await beforeSend?.emptied()
     inbox.close()
@@ -525,21 +525,21 @@ public final class Parley: Sendable {
 
   // MARK: Sessions
 
-  /// Removes a session from the hub (`Hub.unregister`), and charges its user for what others are sent of its end.
+  /// Removes a session from the hub (`Hub.unregister`), and charges its user for notifying others of its end.
   public func unregister(_ session: any LiveSession, at time: Timestamp) {
     let count = hub.unregister(session, time: time)
     if count == 0 { return }
     sending.budget(of: session.party, from: session.peer, now: time).owe(deliveries: count, now: time)
   }
 
-  /// Ends a session: it leaves its rooms, and nothing is delivered to it any more.
+  /// Ends a session: it leaves its rooms, and gets no more deliveries.
   ///
-  /// - Parameter isLost: whether the others are told that it was lost for a technical reason.
+  /// - Parameter isLost: whether the others see that it was lost for a technical reason.
   public func vacate(_ party: Party, session: SessionID, isLost: Bool = false) {
     submitSurely(Post(author: party, intent: .room(.vacate(session, isLost: isLost)), completion: .none))
   }
 
-  /// Records when and with which words the user has left, if the ended session was the last one.
+  /// Records the time and status with which the user has left, if the ended session was the last one.
   public func leave(_ party: Party, session: SessionID, at time: Timestamp) {
     vacate(party, session: session)
     leave(party, at: time)

@@ -6,11 +6,11 @@ public import Basics
 ///     let post = Post(author: romeo, intent: .message(draft), completion: .session(session, token: 0))
 ///     let isQueued = parley.submit(post)
 public final class Post: Sendable {
-  /// The author, by whom the post is authorised, whatever a door claims.
+  /// The author, by whom the core authorises the post, independently of the door.
   public let author: Party
   public let intent: Intent
-  /// The XMPP stream of the post and its number there (XEP-0198): stored with the commit, so that after a crash the
-  /// durable count is known.
+  /// The XMPP stream of the post and its number there (XEP-0198). It is stored with the commit, so that the number of
+  /// handled stanzas survives a crash.
   public let inbound: Inbound?
   public let completion: Completion
   /// The user on whose behalf a component acts; `nil` if it acts for itself.
@@ -19,9 +19,9 @@ public final class Post: Sendable {
   let component: RealmID?
   /// The span of the post; `nil` if it is not traced.
   let trace: PostTrace?
-  /// The charge of its author for its deliveries; `nil` if they are few.
+  /// The charge for its deliveries; `nil` if they are few.
   let charge: DeliveryCharge?
-  /// Whether an operator or a backend acts as the author: bounds of what one user may do in a time do not apply.
+  /// Whether an operator or a backend acts as the author, so that the user's rate limits do not apply.
   let isFromBackend: Bool
   /// The state of a request that is done in pieces; `nil` for a post that begins one, and for all others.
   let begun: Begun?
@@ -34,7 +34,7 @@ public final class Post: Sendable {
     let entry: Entry?
     /// Whether anything has changed.
     let hasChanged: Bool
-    /// Whether others were shown something: then the charge for it is not given back any more.
+    /// Whether others were notified of something, so that the charge for it must not be refunded.
     let isSpread: Bool
     /// The room that is being created.
     let room: DialogID?
@@ -54,7 +54,7 @@ public final class Post: Sendable {
     }
   }
 
-  /// Whether it is durable before its outcome is told.
+  /// Whether it must be durable before its outcome is reported.
   var isSynced: Bool { if case .work(let work) = intent { work.isSynced } else { true } }
 
   public struct Inbound: Hashable, Sendable {
@@ -140,7 +140,7 @@ public final class Post: Sendable {
     begun = post.begun
   }
 
-  /// Creates the post with another intent, as a backend has changed or refused it.
+  /// Creates the post with another intent, after a backend has changed or refused it.
   init(_ post: Post, _ intent: Intent) {
     author = post.author
     self.intent = intent
@@ -203,12 +203,12 @@ public struct StreamNonce: Hashable, Sendable {
 public enum Intent: Sendable {
   case message(MessageDraft)
   case marker(MarkerDraft)
-  /// Sets name and groups of a roster item, creating it if need be (RFC 6121 2.3). Only a component may set
+  /// Sets name and groups of a roster item, and creates it if needed (RFC 6121 2.3). Only a component may set
   /// `subscription`, for contacts that are its own users.
   case contact(address: BareJID, name: String?, groups: [String], subscription: Subscription? = nil)
   /// Removes a roster item and both subscriptions (RFC 6121 2.5).
   case removeContact(BareJID)
-  /// Changes a presence subscription (RFC 6121 3); `stanza` is the opaque stanza that a recipient is shown.
+  /// Changes a presence subscription (RFC 6121 3); `stanza` is the opaque stanza that the recipient gets.
   case subscription(SubscriptionAct, to: BareJID, stanza: [UInt8]?)
   /// Requests or accepts a contact from an app: item, subscription request, and approval of the other direction, in one
   /// step.
@@ -222,23 +222,23 @@ public enum Intent: Sendable {
   case redeem(token: [UInt8], from: BareJID, stanza: [UInt8]?)
   /// Blocks addresses. `Receipt.value` is the list of stored reports.
   case block([BlockPattern], reports: [ReportDraft] = [])
-  /// Stores a report of another server about a user here. The author is the server's domain. `Receipt.value` is the list
+  /// Stores a report of another server about a local user. The author is the server's domain. `Receipt.value` is the list
   /// of stored reports, empty if there is no such user.
   case report(RemoteReport)
   /// Unblocks addresses; an empty list unblocks all (XEP-0191 3.5).
   case unblock([BlockPattern])
   case profile(ProfileDraft)
-  /// Tells a client here what the author, who is elsewhere, says about themselves.
+  /// Notifies a local client of the profile that the author, a remote user, has published.
   case remoteProfile(RemoteProfileDraft, to: FullJID)
   /// Gets or creates the private dialog with this user.
   case openDialog(BareJID)
   /// Changes the author's settings of a dialog or room. `Receipt.value` is a `DialogSettingsChange` with the current
-  /// ones; `isRepeat` tells that nothing changed.
+  /// ones; `isRepeat` means that nothing changed.
   case settings(DialogID, DialogSettingsDraft)
   /// Changes a message or dialog for the author alone.
   case perUser(DialogID, PerUserMessageIntent)
   /// Stores a draft of the author's; an empty text removes it. `Receipt.value` is the `DialogDraft`, if there is one;
-  /// `isRepeat` tells that nothing changed.
+  /// `isRepeat` means that nothing changed.
   case draft(DialogID, text: String, replyTo: PublicID?)
   /// Changes a scheduled message of the author's.
   case scheduledMessage(ScheduledMessageIntent)
@@ -246,14 +246,14 @@ public enum Intent: Sendable {
   case call(CallIntent)
   /// Acts in a group or public dialog.
   case room(RoomIntent)
-  /// Changes a node of the author's account, or of the pubsub service at this address. `Receipt.isRepeat` tells that
+  /// Changes a node of the author's account, or of the pubsub service at this address. `Receipt.isRepeat` means that
   /// nothing changed.
   case node(NodeIntent, at: BareJID? = nil)
   /// Acts at another user's node, or subscribes to one of a service.
   case visit(NodeVisit)
   /// Sets the author's archive preferences (XEP-0441).
   case archivePreferences(ArchivePreferences)
-  /// Stores private data of the author's clients, all or none of it.
+  /// Stores private data of the author's clients, atomically.
   case setPrivateXML([PrivateXMLDraft])
   /// Changes the author's files.
   case blob(BlobIntent)
@@ -262,21 +262,21 @@ public enum Intent: Sendable {
   /// Registers a session with the hub, at one exact position.
   case goOnline(OnlineSession)
   /// Replaces a session by another one, in the hub and in its rooms, at one exact position: earlier deliveries
-  /// go to the former one, then `Delivery.handedOver`, and later ones to the new one. No one is told (XEP-0198 5). It
-  /// does nothing if the former session is not registered.
+  /// go to the former one, then `Delivery.handedOver`, and later ones to the new one. Others are not notified (XEP-0198 5).
+  /// It does nothing if the former session is not registered.
   case handOver(from: any LiveSession, to: any LiveSession)
-  /// Reports what became of rows of the outbox, or adds one. For `failed`, `Receipt.isRepeat` tells that there is no such
+  /// Reports the result of rows of the outbox, or adds a row. For `failed`, `Receipt.isRepeat` means that there is no such
   /// message.
   case outbox(OutboxIntent)
-  /// Sends a signal in order behind its sender's posts. `Receipt.isRepeat` tells that no session took it.
+  /// Sends a signal in order with its sender's posts. `Receipt.isRepeat` means that no session took it.
   case signal(Signal, to: SignalTarget)
   /// Records that a client of the author has received all inbound entries up to here.
   case confirm(Position)
   /// Records the time at which the author's last session has ended, and the status with which they left.
   case leave(Timestamp, status: String? = nil)
-  /// Ends the typing whose time is over.
+  /// Ends all typing whose time is over.
   case endTyping
-  /// Adds what the author had on another server.
+  /// Imports data that the author had on another server.
   case imported(ImportIntent)
   /// Completes with a refusal that was decided before, in order with other posts.
   case refused(Problem)
@@ -287,7 +287,7 @@ public enum Intent: Sendable {
 }
 
 extension Intent {
-  /// Whether a session leaves, which it may whatever has become of its user.
+  /// Whether a session leaves, which is allowed even if its user has been disabled or deleted.
   var isLeaving: Bool {
     switch self {
     case .room(.vacate), .room(.exit), .room(.lose), .leave: true
@@ -314,10 +314,10 @@ public struct MessageDraft: Sendable {
   public var traits: Message.Traits
   /// The key that identifies repeats; `nil` if it is never a repeat.
   public var key: RepeatKey?
-  /// The reference to an earlier message. If that is unknown, or the author may not do this, an XMPP stanza is stored
-  /// as an ordinary message, and an app is refused.
+  /// The reference to an earlier message. If that is unknown, or the author may not refer to it so, an XMPP stanza is
+  /// stored as an ordinary message, and an app's message is refused.
   public var reference: ReferenceDraft?
-  /// The mentions. Invalid ones are ignored from XMPP, and an app is refused.
+  /// The mentions. Invalid ones are ignored in an XMPP stanza; an app's message is refused.
   public var mentions: [MentionDraft]
   /// The message to forward, in place of `content`.
   public var forward: ForwardDraft?
@@ -368,7 +368,7 @@ public struct MarkerDraft: Sendable {
   public var with: BareJID
   public var kind: Marker.Kind
   public var target: Target
-  /// Whether the other user is not told (private marker, XEP-0490).
+  /// Whether the marker is private: the other user is not notified (XEP-0490).
   public var isPrivate: Bool
   /// The stanza to relay, if it came by XMPP.
   public var stanza: (content: Content, envelope: Envelope, traits: Message.Traits)?
@@ -420,18 +420,17 @@ public struct ProfileDraft: Sendable {
 
 /// A write on the committer's thread, in the batch's transaction.
 public struct WriteTransaction: Sendable {
-  /// Whether it changes nothing that the judge caches: users, blocks, archive preferences, rooms and their members,
-  /// nodes and their people.
-  /// Logins are of this kind, and frequent: messages should not have to read all of that again after each.
+  /// Whether it changes no data that the judge caches: users, blocks, archive preferences, rooms and their members, nodes
+  /// and their people. This holds for logins, which are frequent: the caches should not be filled again after each.
   let keepsCaches: Bool
-  /// The user whose posts before it must not come behind it, as it may disable or delete them; `nil` if there is none.
+  /// The user whose earlier posts must be judged before it, since it may disable or delete them; `nil` if there is none.
   let user: UserID?
   /// The dialog or room whose marks it changes, which the judge then reads anew; `nil` for none.
   let dialog: DialogID?
   /// Whether it is durable before its value is returned.
   let isSynced: Bool
-  /// The function, which returns a value and further posts: these are judged at once, in the same transaction, so that
-  /// a crash cannot separate them from it. A refused one fails alone.
+  /// The function, which returns a value and further posts: these are judged at once, in the same transaction, so that a
+  /// crash cannot separate them from it. A refused one does not affect the others.
   let body: @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])
 
   public init(
@@ -445,7 +444,7 @@ public struct WriteTransaction: Sendable {
     self.body = { (try body($0), []) }
   }
 
-  /// Creates the write of a piece of retention in one dialog. It is done again if it is lost, and nobody is told of it.
+  /// Creates the write of a piece of retention in one dialog. It is repeated if it is lost, and nobody is notified.
   package init(agingIn dialog: DialogID, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
     keepsCaches = true
     user = nil

@@ -7,7 +7,7 @@ public struct Problem: Error, Hashable, Sendable {
     case unreachable
     /// The author blocks the addressee (XEP-0191 3.3): `not-acceptable`.
     case blocked
-    /// The address's domain is not served here and federation is off.
+    /// This server does not serve the address's domain, and federation is off.
     case foreign
     case tooFast, overloaded, `internal`
     /// The app's backend refused the message (`BeforeSendHook`).
@@ -18,8 +18,8 @@ public struct Problem: Error, Hashable, Sendable {
   public let code: String
   public let text: String
   public let field: String?
-  /// The details for an operator, besides the text. It may name paths, buckets and other servers: commands on the
-  /// server's machine show it, and no door does.
+  /// The details for an operator, besides the text. They may name paths, buckets and other servers, so only commands on
+  /// the server's machine show them, never a door.
   public let reason: String?
   /// Seconds to wait before trying again (`tooFast`, `overloaded`).
   public let retryAfter: Int?
@@ -29,7 +29,7 @@ public struct Problem: Error, Hashable, Sendable {
   public let challenge: String?
   /// The method of the proof of the second factor.
   public let secondFactor: String?
-  /// The bits in which the hash of the proof of work has to end, in hexadecimal digits.
+  /// The bits with which the hash of the proof of work must end, in hexadecimal digits.
   public let target: String?
 
   public init(
@@ -52,7 +52,7 @@ public struct Problem: Error, Hashable, Sendable {
 
   public static let unreachable = Problem(
     .unreachable, "user-unreachable", "There is no such user, or they cannot be reached.")
-  /// The problem with a domain elsewhere, if this server does not federate.
+  /// The problem with a remote domain, if this server does not federate.
   public static func notFederated(_ domain: String) -> Problem {
     Problem(.foreign, "domain-not-served", "\(domain) is not served here, and this server does not federate.")
   }

@@ -96,7 +96,7 @@ public struct Sealer: Sendable {
       switch purpose {
       case .entry, .cursor: (epoch.position.number, epoch.number)
       case .dialog: (epoch.dialog.number, epoch.number)
-      // These are not numbers of a sequence, and only good for the next page.
+      // These numbers are not of a sequence, and only valid for the next page.
       case .member: (.min, epoch.number)
       }
     }
@@ -117,8 +117,8 @@ public struct Sealer: Sendable {
     return PublicID(bytes: block)
   }
 
-  /// Returns the number; `nil` if this is no id of this realm and purpose, or of an epoch in which the number meant
-  /// something else.
+  /// Returns the number; `nil` if this is not an id of this realm and purpose, or of an epoch in which the number had
+  /// another meaning.
   public func open(_ id: PublicID) -> Int64? {
     var block = id.bytes
     do { try AES.inversePermute(&block, key: key) } catch {

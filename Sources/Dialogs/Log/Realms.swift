@@ -7,7 +7,7 @@ package struct RealmTable: Sendable {
   private let byID: [RealmID: Served]
   /// The realm to which a remote one is attached.
   private let homes: [RealmID: RealmID]
-  /// The domains of each home: those of its users, rooms and services, and of its components.
+  /// The home of each local domain: of users, rooms and services, and of components.
   private let ownDomains: [String: RealmID]
   private let components: Set<String>
   /// The federated realm of each home.
@@ -63,11 +63,11 @@ package struct RealmTable: Sendable {
   package func realm(_ id: RealmID) -> Realm? { byID[id]?.realm }
   package func realm(rooms domain: String) -> Realm? { all.first { $0.rooms == domain } }
 
-  /// Returns the realm whose users can communicate with those of `realm`: for a remote realm the one it is attached to.
+  /// Returns the local realm of `realm`: itself, or, for a remote realm, the one to which it is attached.
   package func home(of realm: RealmID) -> RealmID { realm.isRemote ? homes[realm] ?? realm : realm }
 
-  /// Returns the realm of the users at this domain, as those of `realm` see it: their own, a remote one attached to it,
-  /// and the federated one for every other domain, also for one that this server serves for another realm. `nil` for a
+  /// Returns the realm of the users at this domain, as users of `realm` see it: their own, a remote one attached to it, or
+  /// the federated one for every other domain, including those that this server serves for other realms. `nil` for a
   /// domain of services, which has no users.
   package func realm(domain: String, reachedFrom realm: RealmID) -> Realm? {
     let home = home(of: realm)
@@ -86,7 +86,7 @@ package struct RealmTable: Sendable {
   /// Returns the realm whose users, rooms or services have this domain, or to which its component is attached.
   func home(ofDomain domain: String) -> RealmID? { ownDomains[domain] }
 
-  /// Returns the federated realm of a home, which contains the users of all domains elsewhere that its users know.
+  /// Returns the federated realm of a home, which contains all remote users whom its users know.
   package func federated(of home: RealmID) -> Realm? { federated[home] }
 
   func remotes(of realm: RealmID) -> [Realm] { all.filter { $0.id.isRemote && homes[$0.id] == realm } }

@@ -2,8 +2,8 @@ import Addresses
 
 /// The outcome of a post, sent after its commit.
 ///
-/// Each message has one, which is copied several times on its way to the author. So a receipt is small: what the receipts of
-/// messages lack is kept in one object (`Details`).
+/// Each message has one, which is copied several times on its way to the author. So a receipt is small: values that receipts of
+/// messages do not need are kept in one object (`Details`).
 public struct Receipt: Sendable {
   /// The head of the log after the post.
   public var position: Position
@@ -11,7 +11,7 @@ public struct Receipt: Sendable {
   public var entry: Entry?
   /// Whether the post was a repeat, and nothing was written now.
   public var isRepeat = false
-  /// For `imported`: whether something else is here already, and stays; it is a repeat, too.
+  /// For `imported`: whether other data exists already and is kept; then `isRepeat` is set, too.
   public var isKept = false
   /// Whether the entry is a message in a room whose addresses the author may not see.
   public var isAnonymized = false
@@ -19,12 +19,12 @@ public struct Receipt: Sendable {
 
   public init(position: Position) { self.position = position }
 
-  /// For `openDialog`.
+  /// The dialog, for `openDialog`.
   public var dialog: Dialog? {
     get { details?.fields.dialog }
     set { change { $0.dialog = newValue } }
   }
-  /// The room, for those who create, change or look at one.
+  /// The room, for intents that create, change or show one.
   public var room: Room? {
     get { details?.fields.room }
     set { change { $0.room = newValue } }
@@ -39,18 +39,18 @@ public struct Receipt: Sendable {
     get { details?.fields.delivered ?? .zero }
     set { change { $0.delivered = newValue } }
   }
-  /// The deliveries to rooms that announce the session or its end, for `goOnline` and what follows, or that bring a scheduled
-  /// message to a large room. They are charged to the author.
+  /// The number of deliveries to rooms that announce the session or its end, for `goOnline` and later intents, or that send a
+  /// scheduled message to a large room. They are charged to the author.
   var deliveries: Int {
     get { details?.fields.deliveries ?? 0 }
     set { change { $0.deliveries = newValue } }
   }
-  /// The large room to which they are charged as well.
+  /// The large room to which these deliveries are charged as well.
   var chargedRoom: BareJID? {
     get { details?.fields.chargedRoom }
     set { change { $0.chargedRoom = newValue } }
   }
-  /// The value that the intent documents; for `work` that of its body.
+  /// The value that the intent documents; for `work` the value of its body.
   public var value: (any Sendable)? {
     get { details?.fields.value }
     set { change { $0.value = newValue } }

@@ -4,8 +4,8 @@ public import Basics
 public protocol StreamReader {
   /// Returns the highest inbound number committed for this stream; `nil` for an unknown stream.
   func handled(_ stream: StreamNonce) throws -> UInt32?
-  /// Returns the suspended sessions without their stanzas, in the order in which they were stored. Those with a state of
-  /// more than `bytesMax` are left out; so are the largest, if all states have more than `inAll`.
+  /// Returns the suspended sessions without their stanzas, in the order in which they were stored. Sessions with a state of
+  /// more than `bytesMax` are omitted, and so are the largest, if all states have more than `inAll` bytes.
   func suspended(bytesMax: Int, inAll: Int) throws -> [SuspendedSession]
   /// Returns the stanzas of a suspended session, in the parts in which they were stored.
   func stanzas(of stream: StreamNonce) throws -> [[UInt8]]
@@ -16,10 +16,10 @@ public protocol StreamWriter {
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws
   /// Removes the streams of one of 256 slices, by the highest byte of their nonces, whose number was set before `time`.
   func removeStreams(before time: Timestamp, slice: UInt8) throws
-  /// Replaces the suspended sessions. The stanzas of a session become a further part of those that are stored of its
-  /// stream, and all parts expire as the last one does.
+  /// Replaces the suspended sessions. The stanzas of a session are stored as a further part of its stream's, and all parts
+  /// expire with the last one.
   func setSuspended(_ sessions: [SuspendedSession]) throws
-  /// Removes all suspended sessions, and leaves their stanzas.
+  /// Removes all suspended sessions, but not their stanzas.
   func forgetSuspended() throws
   /// Removes a suspended session with its stanzas.
   func removeSuspended(_ stream: StreamNonce) throws
@@ -36,7 +36,7 @@ public struct SuspendedSession: Hashable, Sendable {
   public var expires: Timestamp
   public var state: [UInt8]
   public var stanzas: [UInt8]
-  /// The time after which no process needs the stanzas: a restored session waits anew.
+  /// The time after which no process needs the stanzas. It is later than `expires`, since a restored session waits again.
   public var stanzasExpire: Timestamp
   public init(
     user: UserID, stream: StreamNonce, expires: Timestamp, state: [UInt8], stanzas: [UInt8] = [],

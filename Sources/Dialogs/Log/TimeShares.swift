@@ -1,15 +1,15 @@
-/// The time of the committer that accounts have used of one batch, and the posts that wait for a later one. Theory:
+/// The committer's time that accounts have used in one batch, and the posts that wait for a later batch. Theory:
 ///
-/// The weight of a post is known before it is judged (`InboxQueue`), its time only afterwards: by what its author has stored, a post may
-/// take as long as a thousand others. So an account has a share of each batch's time as well. As soon as a post has used it up, further
-/// posts of the account are not judged in this batch: they go back to the inbox in their order, before all that the account has posted
-/// meanwhile, and their stanzas do not count as handled yet (XEP-0198). A single post may exceed the share. So each batch does at least one
-/// post of each account in it, and others wait for no more than a share and one post of an account.
+/// The weight of a post is known before it is judged (`InboxQueue`), its time only afterwards: because of the data that its author has
+/// stored, a post may take as long as a thousand others. So an account also has a share of each batch's time. Once the share is used
+/// up, further posts of the account are not judged in this batch: they are put back into the inbox in their order, before all later
+/// posts of the account, and their stanzas do not count as handled yet (XEP-0198). A single post may exceed the share. So each batch
+/// does at least one post of each account in it, and others wait for no more than a share and one post of an account.
 ///
-/// A batch that fails is judged again in halves. What its first half leaves behind must not be overtaken by its second half, so the value
-/// is one for all of the batch, and is set back with what has failed.
+/// A batch that fails is judged again in halves. The second half must not overtake posts that the first half has put back, so both
+/// halves use the same value, which is reset when a part fails.
 ///
-/// Ordinary posts are not counted (`Limits.sharedTimeLeast`): they cost a comparison, and no memory.
+/// Ordinary posts are not counted (`Limits.sharedTimeLeast`): they cost only a comparison, and no memory.
 struct TimeShares {
   private var used: [InboxAccount: Duration] = [:]
   /// The accounts that have used up their share.
