@@ -32,12 +32,12 @@ public struct HTTPBounds: Sendable {
   let pace: PacedConnections?
   /// The pace of requests; nil for none.
   let requests: PacedConnections?
-  /// The downloads; nil where their number has no bound.
+  /// The downloads; nil without a bound of their number.
   let downloads: Downloads?
-  /// The memory of bodies and messages; nil where it has no bound.
+  /// The memory of bodies and messages; nil without a bound.
   let memory: HTTPMemory?
 
-  /// Creates bounds that nothing reaches, for a port where few connections may be open.
+  /// Creates unlimited bounds, for a port where few connections may be open.
   public init() {
     connections = ConnectionBound(max: .max)
     all = OpenConnections()
@@ -50,9 +50,8 @@ public struct HTTPBounds: Sendable {
   /// - Parameters:
   ///   - withoutLogin: The number of connections without a login, of which there are at most
   ///     `HTTPLimits.unauthenticatedMax`.
-  ///   - isByNetwork: Whether the network with the most of them gives way; otherwise the oldest of all does.
-  ///   - all: The open connections of all ports. When they are at their bound, a newcomer needs the place of a connection
-  ///     without a login.
+  ///   - isByNetwork: Whether the network with the most of them loses its oldest at the bound; otherwise the oldest of all ends.
+  ///   - all: The open connections of all ports. At their bound, a new connection needs the place of one without a login.
   ///   - pace: The pace of new connections.
   ///   - requests: The pace of requests.
   ///   - downloads: The downloads.

@@ -12,9 +12,9 @@ public struct HTTPContext: RequestContext {
   private let remoteAddress: SocketAddress?
   var isSecure = false
   var proxies = TrustedProxies()
-  /// The log of what this port refuses; nil before the responder has the request.
+  /// The log of this port's refusals; nil before the responder has the request.
   var refusals: RefusalLog?
-  /// The downloads under way; nil where they are not bounded.
+  /// The downloads under way; nil if they are not bounded.
   var downloads: Downloads?
 
   public init(source: ApplicationRequestContextSource) {
@@ -23,11 +23,11 @@ public struct HTTPContext: RequestContext {
     remoteAddress = channel.remoteAddress
   }
 
-  /// Returns the answer to a request that is refused, whose id leads to a line of the log.
+  /// Returns the answer to a refused request, with the id of its line in the log.
   func refuse(_ request: Request, _ problem: ProblemBody, _ headers: HTTPFields = [:]) -> Response {
     var problem = problem
     problem.requestId = id
-    // The route and never the path, as that may have a token in it.
+    // The route, not the path, which may contain a token.
     refusals?.note(
       "a request", problem.code, isFault: problem.status == 500,
       [
@@ -46,8 +46,8 @@ public struct HTTPContext: RequestContext {
   ///
   /// - Parameters:
   ///   - bytesMax: The maximum length of the body in bytes.
-  ///   - wider: Called with the beginning of a longer body. Returns the maximum length if it is one of a logged-in user, and
-  ///     nil otherwise.
+  ///   - wider: Called with the beginning of a longer body. Returns the maximum length for a logged-in user's body, and nil
+  ///     otherwise.
   /// - Throws: An `HTTPRefusal` (413) if it is too long.
   public func body(
     of request: Request, upTo bytesMax: Int, wider: @Sendable (ByteBuffer) -> Int? = { _ in nil }
@@ -69,12 +69,12 @@ public struct HTTPContext: RequestContext {
     HTTPRefusal(status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
   }
 
-  /// Returns a response's body that is read piece by piece, each one when the connection has the one before.
+  /// Returns a response's body that is read piece by piece, each after the connection has accepted the former one.
   ///
-  /// NIO's writer pauses a writer whose connection is full, but hears of that on the event loop only: while the loop is busy, a
-  /// source that is quicker, such as a disk, would put whole files into its queue.
+  /// NIO's writer pauses when the connection is full, but only once the event loop has noticed: while the loop is busy, a faster
+  /// source, such as a disk, would put whole files into its queue.
   ///
-  /// - Parameter piece: Returns the next bytes, at most so many as are left.
+  /// - Parameter piece: Returns the next bytes, at most as many as are left.
   public func body(length: Int, _ piece: @escaping @Sendable (_ left: Int) async throws -> ByteBuffer) -> ResponseBody {
     let loop = channel.eventLoop
     return ResponseBody(contentLength: length) { writer in
@@ -91,12 +91,12 @@ public struct HTTPContext: RequestContext {
 
   /// Returns the response to a request, or a refusal if it is a download for which there is no place.
   ///
-  /// The response to another method than GET is a download, too, and is always sent: the client has to know what it has changed.
+  /// A long response to another method than GET is a download, too, but is always sent, since the client must know what it has changed.
   func admit(_ response: Response, to request: Request) -> Response {
     guard let downloads, request.method != .head, let length = response.body.contentLength,
       length >= HTTPLimits.downloadBytesLeast
     else { return response }
-    // What is sent in ranges is a file, which is read piece by piece.
+    // A response with ranges is a file, which is read piece by piece and not in memory.
     let bytes = response.headers[.acceptRanges] == "bytes" ? 0 : length
     do throws(Downloads.Refusal) {
       let place = try downloads.admit(
@@ -104,21 +104,21 @@ public struct HTTPContext: RequestContext {
       ) { [channel] in
         channel.eventLoop.execute { Self.giveWay(channel) }
       }
-      // The response is written later on the same loop.
+      // Runs before the response is written, later on the same loop.
       channel.eventLoop.execute { [channel] in
-        // A closed channel has no handlers any more.
+        // A closed channel has no handlers.
         guard let handler = try? channel.pipeline.syncOperations.handler(type: ResponsePaceHandler.self) else {
           return place.end()
         }
         handler.hold(place)
-        // It may be lost already.
+        // The place may be lost already.
         Self.giveWay(channel)
       }
       return response
     } catch {
       if request.method != .get { return response }
       var headers: HTTPFields = [.retryAfter: "\(HTTPLimits.downloadRetrySeconds)"]
-      // A page that may read the file may read that it has to wait.
+      // A page that may read the file may also read the refusal.
       for name in [HTTPField.Name.accessControlAllowOrigin, .accessControlExposeHeaders] {
         headers[name] = response.headers[name]
       }
@@ -126,17 +126,17 @@ public struct HTTPContext: RequestContext {
     }
   }
 
-  /// Closes the connection for another network that has the place of its download, unless the response has ended meanwhile: the
-  /// connection may then serve another one.
+  /// Closes the connection after another network has got the place of its download, unless the response has ended meanwhile and the
+  /// connection serves another request.
   private static func giveWay(_ channel: any Channel) {
     let pipeline = channel.pipeline.syncOperations
     if (try? pipeline.handler(type: ResponsePaceHandler.self))?.hasLostPlace == true { pipeline.cut() }
   }
 
-  /// Calls `body` once if the client goes away while it waits for the response to this request.
+  /// Calls `body` once if the client disconnects before the response to this request.
   public func whenClientLeaves(_ body: @escaping @Sendable () -> Void) {
     channel.eventLoop.execute { [channel] in
-      // A closed channel has no handlers any more.
+      // A closed channel has no handlers.
       guard let handler = try? channel.pipeline.syncOperations.handler(type: ClientEndHandler.self) else {
         return body()
       }
@@ -144,22 +144,22 @@ public struct HTTPContext: RequestContext {
     }
   }
 
-  /// Closes the connection at once, with what its client does not read.
+  /// Closes the connection at once, and drops unsent output.
   package func cut() {
     channel.eventLoop.execute { [channel] in channel.pipeline.syncOperations.cut() }
   }
 
-  /// Notes that the request is one of a logged-in user, so that its connection gives way to nobody while its body comes at the
-  /// least rate, and from the end of the body until the response has ended. An incomplete body counts with those of logged-in users.
+  /// Notes that the request is one of a logged-in user, so that its connection is not closed for others while its body arrives at the
+  /// minimum rate, and from the end of the body to the end of the response. An incomplete body counts with those of logged-in users.
   ///
   /// - Parameters:
-  ///   - isOnDisk: Whether the body is written to the disk piece by piece, and does not count.
+  ///   - isOnDisk: Whether the body is written to the disk piece by piece, so that its memory does not count.
   ///   - onEnd: Called once, when the response or the connection has ended.
   public func noteLogin(isOnDisk: Bool = false, onEnd: @escaping @Sendable () -> Void = {}) {
-    // The response is written later on the same loop.
+    // Runs before the response is written, later on the same loop.
     channel.eventLoop.execute { [channel] in
       let pipeline = channel.pipeline.syncOperations
-      // A closed channel has no handlers any more.
+      // A closed channel has no handlers.
       guard let place = try? pipeline.handler(type: ConnectionPlace.self) else { return onEnd() }
       place.logIn(onEnd: onEnd)
       // Most bodies are complete.
@@ -168,12 +168,12 @@ public struct HTTPContext: RequestContext {
     }
   }
 
-  /// Bounds the time until the body of the request is complete. When it is over, and the body is not, the request is answered with the
-  /// refusal, whose status is 408, and its connection ends.
+  /// Bounds the time until the body of the request is complete. After it the request is answered with the refusal, whose status is
+  /// 408, and its connection ends.
   public func boundBody(to time: TimeAmount, _ refusal: HTTPRefusal) {
-    // The response is written later on the same loop.
+    // Runs before the response is written, later on the same loop.
     channel.eventLoop.execute { [channel] in
-      // A closed channel has no handlers any more.
+      // A closed channel has no handlers.
       let pipeline = channel.pipeline.syncOperations
       guard let context = try? pipeline.context(handlerType: BodyPaceHandler.self) else { return }
       (context.handler as? BodyPaceHandler)?.bound(context, to: time, refusal)
@@ -187,7 +187,7 @@ public struct HTTPContext: RequestContext {
 
 /// The peer of a connection.
 public struct HTTPPeer: Sendable, Equatable {
-  /// The address for per-address limits.
+  /// The address to which per-address limits apply.
   public let address: String
   /// Whether TLS ends at this port.
   public let isSecure: Bool

@@ -32,15 +32,15 @@ public struct HTTPListener: Service {
   /// - Parameters:
   ///   - sites: The sites, whose paths must be distinct.
   ///   - origins: The other origins whose web pages may use the port.
-  ///   - proxies: The proxies that are believed what they say about clients.
+  ///   - proxies: The trusted proxies.
   ///   - loops: The event loops of the connections.
   ///   - port: The port; for 0 the system chooses one, which `onBound` receives.
   ///   - tls: Returns the TLS context of a new connection, so that certificates can be replaced while the server runs;
   ///     nil for plain HTTP.
   ///   - validation: The answers to an authority that verifies names by TLS; nil for none.
-  ///   - isStrict: Returns whether the answer to a request over TLS for this authority asks browsers to come by TLS alone.
-  ///   - connectionsMax: The connections that may be open at this port; at the bound the next ones wait to be accepted. nil
-  ///     for as many as `bounds` admit.
+  ///   - isStrict: Returns whether answers over TLS for this authority tell browsers to use only TLS (HSTS).
+  ///   - connectionsMax: The maximum of open connections at this port; at the bound the next ones wait to be accepted. nil
+  ///     for the number that `bounds` admit.
   ///   - bounds: The bounds that ports share.
   ///   - traces: The spans of requests; nil to make none.
   ///   - onBound: Called once the port is open.
@@ -91,7 +91,7 @@ public struct HTTPListener: Service {
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,
         availableConnectionsDelegate: connectionsMax.map { MaximumAvailableConnections($0) }),
       onServerRunning: { [initializer = AcceptPause.initializer(metrics, logger)] channel in
-        // A channel that is closed already has no use for it.
+        // Fails only for a channel that is closed already.
         try? await channel.eventLoop.flatSubmit { initializer(channel) }.get()
         await onBound(channel.localAddress)
       }, eventLoopGroupProvider: .shared(loops), logger: logger)

@@ -6,9 +6,9 @@ public import NIOCore
 public struct HTTPSite: Sendable {
   public var routes: [HTTPRoute]
   public var sockets: [HTTPSocket]
-  /// Answers GET of a path that no site has; returns `nil` if there is nothing, and may throw an `HTTPRefusal`.
+  /// Answers GET of a path that no site has; returns `nil` for an unknown path, and may throw an `HTTPRefusal`.
   public var otherwise: (@Sendable (Request, HTTPContext) async throws -> Response?)?
-  /// Called when the port stops: pending requests have to be answered at once. WebSockets get
+  /// Called when the port stops: pending requests must be answered at once. WebSockets get
   /// `ChannelShouldQuiesceEvent`.
   public var stop: @Sendable () -> Void
 
@@ -30,8 +30,8 @@ public struct HTTPRoute: Sendable {
   public typealias Handler = @Sendable (Request, HTTPContext) async throws -> Response
 
   public let method: HTTPRequest.Method
-  /// The path, as in `/v1/users/{userId}`; `**` at the end matches any rest. GET implies HEAD (RFC 9110 9.1); other
-  /// methods of the path are answered with 405.
+  /// The path, as in `/v1/users/{userId}`; `**` at the end matches any further parts. GET implies HEAD (RFC 9110 9.1);
+  /// other methods of the path are answered with 405.
   public let path: String
   public let handle: Handler
 
@@ -46,7 +46,7 @@ public struct HTTPRoute: Sendable {
 public struct HTTPSocket: Sendable {
   /// Adds the handlers that read and write `WebSocketFrame`, on the channel's loop. Fragmented messages arrive joined. The last
   /// argument must be called on the same loop with the user's address when the client has logged in: until then the connection may
-  /// give way to others. A message that is not complete can end the socket at any time, with a `LostMessage`.
+  /// be closed for others. An incomplete message can end the socket at any time, with a `LostMessage`.
   public typealias Opening =
     @Sendable (any Channel, HTTPPeer, @escaping @Sendable (_ user: String) -> Void) throws -> Void
 
@@ -55,7 +55,7 @@ public struct HTTPSocket: Sendable {
   /// The maximum length of a message in bytes. A longer frame is answered with close code 1009; for fragments the
   /// handlers get the error of `NIOWebSocketFrameAggregator`.
   public let messageBytesMax: Int
-  /// The maximum length of a message in bytes before the login, also of one in fragments.
+  /// The maximum length of a message in bytes before the login, including fragmented ones.
   public let bytesMaxBeforeLogin: Int
   /// The maximum number of fragments of a message.
   public let fragmentsMax: Int

@@ -77,7 +77,7 @@ public struct OperationInput: Sendable {
 }
 
 extension OperationInput {
-  /// Decodes an operation's input, and refuses members that it does not know, or has from the path already.
+  /// Decodes an operation's input, and refuses members that are unknown or also in the path.
   public func decodeStrictly<Input: Decodable>(_ type: Input.Type) throws(Problem) -> Input {
     if case .object(let members) = json, let name = members.first(where: { parameters[$0.name] != nil })?.name {
       throw Problem(.malformed, "field-unknown", "This operation has no \(name) in its body.", field: name)
@@ -97,8 +97,8 @@ extension OperationInput {
 
 /// Runs operations over HTTP and writes their outcomes.
 public enum OperationRunner {
-  /// Returns the route of an operation. Its answers contain the state of the rates, and its problems become answers. Until the user
-  /// is known its reads take turns by the client's network.
+  /// Returns the route of an operation. Its answers contain the state of the rates, and its problems become answers. Until the user is
+  /// known its reads are scheduled by the client's network.
   public static func route(
     _ method: Method, _ path: String,
     _ answer: @escaping @Sendable (Request, HTTPContext, RateLog) async throws -> Response
@@ -136,7 +136,7 @@ public enum OperationRunner {
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
   }
 
-  /// Returns a problem as an answer. It is logged, too.
+  /// Returns a problem as an answer, and logs it.
   public static func response(_ problem: Problem, to request: Request, _ context: HTTPContext) -> Response {
     RateLog.current?.note(problem)
     var headers: HTTPFields = [:]

@@ -25,7 +25,7 @@ public struct ProblemBody: Hashable, Sendable, JSONObjectWritable {
   public var challenge: String?
   /// The method of the proof of the second factor: `totp` or `sms`.
   public var secondFactor: String?
-  /// The bits in which the hash of the proof of work has to end, in hexadecimal digits.
+  /// The bits with which the hash of the proof of work must end, in hexadecimal digits.
   public var target: String?
 
   public static let typePrefix = "urn:parley:problem:"

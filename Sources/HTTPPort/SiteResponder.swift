@@ -41,7 +41,7 @@ struct SiteResponder: HTTPResponder {
     self.router = router.buildResponder()
   }
 
-  /// Refuses an upgrade request that has not named the subprotocol, or was not the connection's first
+  /// Refuses an upgrade request without the subprotocol, or after the connection's first request
   /// (`FirstRequestHandler`).
   private static func refuse(
     _ request: Request, _ context: HTTPContext, _ socket: HTTPSocket, _ origins: AllowedOrigins
@@ -92,7 +92,7 @@ struct SiteResponder: HTTPResponder {
 
   func respond(to request: Request, context: HTTPContext) async throws -> Response {
     var response = try await answer(to: request, context: context)
-    // RFC 6797 7.2: over TLS alone. The domains below the host are others' as well.
+    // RFC 6797 7.2: only over TLS. Without subdomains, which may belong to others.
     if isSecure, isStrict(request.head.authority) { response.headers[.strictTransportSecurity] = "max-age=31536000" }
     return response
   }
@@ -118,12 +118,12 @@ struct SiteResponder: HTTPResponder {
       request = Request(head: head, body: request.body)
     }
     let response = origins.answer(request, with: try await routed(request, context))
-    // RFC 9110 9.3.2: a client would take content, even of a refusal, for the next response.
+    // RFC 9110 9.3.2: no content, not even of a refusal: a client would take it for the next response.
     return request.method == .head ? response.createHeadResponse() : response
   }
 
-  /// Answers a request, within a span if the server traces. Its name is the route, never the path: that may have anything in
-  /// it.
+  /// Answers a request, within a span if the server traces. The span's name is the route, not the path, which may contain
+  /// anything.
   private func routed(_ request: Request, _ context: HTTPContext) async throws -> Response {
     guard let traces else { return try await router.respond(to: request, context: context) }
     var parent = ServiceContext.topLevel

@@ -6,7 +6,7 @@ public struct ByteCache<Key: Hashable, Value> {
   /// The bytes of an entry in the table, which is at most about twice as long as what it holds.
   @inlinable static var slotBytes: Int { 2 * MemoryLayout<(Key, Value)>.stride }
 
-  // Inlinable, since other modules look up entries for each row that they read.
+  // The functions are inlinable, so that they are specialised in other modules, which call them for each row that they read.
   @usableFromInline var entries: [Key: Value] = [:]
   @usableFromInline var heldBytes = 0
   @usableFromInline let outside: @Sendable (Key, Value) -> Int

@@ -4,11 +4,11 @@ package import Logging
 package import NIOCore
 package import ServerMetrics
 
-/// Pauses the accepting of connections at a port when there are no descriptors or no buffers for one. NIO tries again at once
-/// otherwise, and as the connection still waits, it would use most of a core until descriptors are free.
+/// Pauses accepting at a port when there are no descriptors or buffers for a connection. Otherwise NIO would try again at once,
+/// and use most of a core until descriptors are free.
 ///
-/// The pause is that of `autoRead`, since the read that has failed stays pending in NIO, and the port would be watched
-/// although nobody asks for another read.
+/// It pauses by `autoRead`, since the failed read stays pending in NIO, and the port would be watched even without another
+/// read.
 package final class AcceptPause: ChannelDuplexHandler {
   package typealias InboundIn = any Channel
   package typealias OutboundIn = Never
@@ -23,7 +23,7 @@ package final class AcceptPause: ChannelDuplexHandler {
     self.logger = logger
   }
 
-  /// Returns what adds one to the channel of a port, on the channel's loop.
+  /// Returns a function that adds a handler to the channel of a port, on the channel's loop.
   package static func initializer(
     _ metrics: Metrics, _ logger: Logger
   ) -> @Sendable (any Channel) -> EventLoopFuture<Void> {
@@ -56,7 +56,7 @@ package final class AcceptPause: ChannelDuplexHandler {
     if !isPaused { context.read() }
   }
 
-  /// Returns what an operator can do about an error that ends by itself; nil for other errors.
+  /// Returns the advice to an operator about a temporary error; nil for other errors.
   private static func advice(_ code: Int32) -> String? {
     switch code {
     case EMFILE: "raise the limit of open files of the server (LimitNOFILE= of systemd, ulimit -n)"

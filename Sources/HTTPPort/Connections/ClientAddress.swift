@@ -1,8 +1,8 @@
 public import Basics
 package import NIOCore
 
-/// The proxies whose word about the client of a request is believed: programs of this machine, and those that the operator
-/// lists. From other peers a field could be forged.
+/// The proxies whose statements about the client of a request are trusted: programs of this machine, and those that the
+/// operator lists. Other peers could forge the fields.
 public struct TrustedProxies: Sendable, Hashable {
   private let networks: [Network]
 
@@ -12,8 +12,8 @@ public struct TrustedProxies: Sendable, Hashable {
     address.isLoopback || networks.contains { $0.contains(address.mappedIPv4 ?? address) }
   }
 
-  /// Whether a peer is one. A peer at a Unix socket is on this machine. A connection that has ended has no peer any more; what it has
-  /// sent may be read later, and could come from anybody.
+  /// Whether a peer is a trusted proxy. A peer at a Unix socket is on this machine. A closed connection has no peer, and is not
+  /// trusted, although its input may still be read.
   func contains(_ remote: SocketAddress?) -> Bool {
     guard let remote else { return false }
     guard let text = remote.ipAddress else { return true }
@@ -21,15 +21,15 @@ public struct TrustedProxies: Sendable, Hashable {
   }
 }
 
-/// The client address that per-address limits are applied to.
+/// The client address to which per-address limits apply.
 ///
 /// An IPv6 address counts by its network part alone, since one host has 2^64 addresses.
 package enum ClientAddress {
   /// Returns the nearest address that is not a trusted proxy's.
   ///
-  /// A client that a trusted proxy names otherwise counts by that name: a name that hides an address differs with the
-  /// client (RFC 7239 6.3). Neither the proxy's address, which all of its clients share, nor what stands before the name,
-  /// which the client may have made up, may take its place.
+  /// If a trusted proxy gives a name instead of an address, the name counts: a name that hides an address differs for each
+  /// client (RFC 7239 6.3). Neither the proxy's address, which all its clients share, nor entries before the name, which the
+  /// client may have forged, may be used instead.
   static func of(_ fields: ForwardedFields, _ remote: SocketAddress?, _ proxies: TrustedProxies) -> String {
     var nearest = remote.map { network($0) } ?? "unknown"
     guard proxies.contains(remote) else { return nearest }
@@ -64,7 +64,7 @@ package enum ClientAddress {
     address.isIPv6 ? network(ofIPv6: address.bytes) : address.description
   }
 
-  /// The first 64 bits of an IPv6 address of 16 bytes, since one host has 2^64 of the rest: four groups, as in `2001:db8:0:1`;
+  /// The first 64 bits of an IPv6 address of 16 bytes, since one host has 2^64 addresses: four groups, as in `2001:db8:0:1`;
   /// `::ffff:a.b.c.d` is an IPv4 host.
   static func network(ofIPv6 bytes: [UInt8]) -> String {
     if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] {

@@ -2,10 +2,10 @@ package import Basics
 package import NIOCore
 import NIOHTTP1
 
-/// The place of an HTTP connection among those without a login, of which the network with the most gives way to newcomers. A
-/// WebSocket has none from its login on, and a connection has none while a request of a logged-in user is under way whose body has
-/// come. An incomplete body has the place of a connection without a login, since anyone with an account could begin any number of
-/// them, except while it has come at the least rate of a body (`BodyPace.isOnTime`), as that of an upload.
+/// The place of an HTTP connection among those without a login, of which the network with the most loses its oldest to new
+/// connections. A WebSocket has no place from its login on, and a connection has none while a request of a logged-in user with
+/// a complete body is under way. A connection with an incomplete body has a place, since anyone with an account could begin any
+/// number of them, except while the body arrives at the minimum rate (`BodyPace.isOnTime`), as an upload does.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
@@ -19,12 +19,12 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   private let connections: ConnectionBound
   private let proxies: TrustedProxies
   private let channel: any Channel
-  /// Whether a trusted proxy has opened it, whose requests name their clients.
+  /// Whether a trusted proxy has opened it, so that its requests name their clients.
   private let isProxied: Bool
-  /// The network of the client whose request has come last.
+  /// The network of the client of the last request.
   private(set) var network: String
   private var id: ConnectionBound.ID?
-  /// The number of admissions, of which only the last can give way.
+  /// The number of admissions; only the last one can still be revoked.
   private var admissions = 0
   /// Whether the client is a logged-in user: that of a WebSocket, or of the request that is answered next.
   private(set) var isLoggedIn = false
@@ -61,7 +61,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
     return id != nil
   }
 
-  /// Closes the connection for a newcomer, unless a login was faster.
+  /// Closes the connection to make room for a new one, unless a login was faster.
   private func giveWay(_ admission: Int) {
     if id != nil, admissions == admission { channel.pipeline.syncOperations.cut() }
   }
@@ -96,7 +96,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
     leave()
   }
 
-  /// Notes that the request which is answered next is one of a logged-in user.
+  /// Notes that the next request to be answered is one of a logged-in user.
   ///
   /// - Parameter onEnd: Called once, when its response or the connection has ended.
   func logIn(onEnd: @escaping @Sendable () -> Void) {
@@ -106,17 +106,17 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
     update()
   }
 
-  /// Whether the connection gives way to nobody.
+  /// Whether the connection must not be closed for others.
   private var isProtected: Bool {
     guard isLoggedIn else { return false }
     return complete > 0 || pace?.isOnTime(at: channel.eventLoop.now) ?? true
   }
 
-  /// Gives the place up if the request is protected, and takes one again if it no longer is.
+  /// Releases the place if the connection is protected, and takes one again if it no longer is.
   private func update() {
     guard isLoggedIn else { return }
     guard isProtected else {
-      // There may be no room any more for a client that has stopped.
+      // There may be no room for the connection without its protection.
       if !enter() { channel.pipeline.syncOperations.cut() }
       return
     }
@@ -128,7 +128,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
     }
   }
 
-  /// Counts the connection of a trusted proxy to the network of the client whose request it brings.
+  /// Counts the connection of a trusted proxy for the network of the client in its request.
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head):

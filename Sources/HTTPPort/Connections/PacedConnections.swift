@@ -4,10 +4,10 @@ package import NIOCore
 public import ServerMetrics
 import Synchronization
 
-/// Connections, or requests, that begin at the pace of their network (`NetworkPace`). Programs of this machine and trusted proxies,
-/// behind which there are many networks, have no pace.
+/// Limits the rate at which the connections or requests of a network begin (`NetworkPace`). Programs of this machine and trusted
+/// proxies, which serve many networks, have no limit.
 public final class PacedConnections: Sendable {
-  /// The things that a pace counts, at all ports together.
+  /// The counted things, each at all ports together.
   public enum Kind: Sendable {
     /// Connections over HTTP, with TLS or without.
     case http
@@ -15,7 +15,7 @@ public final class PacedConnections: Sendable {
     case requests
     /// TLS handshakes at the ports of XMPP.
     case tls
-    /// Connections at the ports of XMPP that begin in the clear, each of which may have a handshake of its own behind STARTTLS.
+    /// Connections without TLS at the ports of XMPP, each of which may later have a handshake by STARTTLS.
     case clear
   }
 
@@ -32,8 +32,8 @@ public final class PacedConnections: Sendable {
   private let logger: Logger
 
   /// - Parameters:
-  ///   - isByNetwork: Whether there is a pace at all.
-  ///   - exempt: The proxies without one.
+  ///   - isByNetwork: Whether there is a limit at all.
+  ///   - exempt: The proxies without a limit.
   public init(_ kind: Kind, isByNetwork: Bool, exempt: TrustedProxies, metrics: Metrics, logger: Logger) {
     self.kind = kind
     let (perSecond, burst) =
@@ -50,13 +50,13 @@ public final class PacedConnections: Sendable {
     self.logger = logger
   }
 
-  /// Returns the network of a client; nil for one without a pace.
+  /// Returns the network of a client; nil for a client without a limit.
   func network(_ address: SocketAddress?) -> String? {
     guard isByNetwork, let address, !exempt.contains(address) else { return nil }
     return ClientAddress.network(address)
   }
 
-  /// Counts one more of a network, and returns the time for which it has to wait; zero for one that may begin at once.
+  /// Counts one more for a network, and returns the time for which it must wait; zero if it may begin at once.
   func wait(_ network: String) -> Duration {
     let (wait, unlogged) = state.withLock { state -> (Duration, Int?) in
       let wait = state.pace.wait(network, now: .now)
@@ -79,17 +79,17 @@ public final class PacedConnections: Sendable {
     return wait
   }
 
-  /// Takes back one that has not begun, or need not have a pace.
+  /// Reverts the count of one that has not begun, or need not count.
   func cancel(_ network: String) { state.withLock { $0.pace.cancel(network) } }
 
-  /// Keeps what a client sends from the handlers until its connection may begin. Called on the channel's loop. A connection that is
-  /// still waiting after `HTTPLimits.idle` is closed.
+  /// Holds back a client's input until its connection may begin. Called on the channel's loop. A connection that still waits after
+  /// `HTTPLimits.idle` is closed.
   ///
   /// - Parameters:
-  ///   - client: The address of the client, where a proxy has named it; nil for that of the connection.
-  ///   - onTurn: Called when it begins, before the handlers get anything. It is called before the return if that is at once, and
-  ///     not at all if the client leaves before.
-  ///   - onLeave: Called if the client leaves before.
+  ///   - client: The address of the client, if a proxy has named it; nil for that of the connection.
+  ///   - onTurn: Called when the connection begins, before the handlers get input: before this returns if it begins at once, and
+  ///     never if the client leaves first.
+  ///   - onLeave: Called if the client leaves first.
   package func pace(
     _ channel: any Channel, of client: SocketAddress? = nil, onTurn: @escaping () -> Void = {},
     onLeave: @escaping () -> Void = {}
@@ -105,7 +105,7 @@ public final class PacedConnections: Sendable {
   }
 }
 
-/// Holds back what a client sends until its connection may begin. A client that leaves before has cost little more than the
+/// Holds back a client's input until its connection may begin. A client that leaves before costs little more than the
 /// connection itself.
 ///
 ///  Confined to its channel's event loop, like every handler.
@@ -125,8 +125,8 @@ final class PaceGate: ChannelDuplexHandler, RemovableChannelHandler,
   private var wantsRead = false
 
   /// - Parameters:
-  ///   - onTurn: Called when it begins, before anything passes.
-  ///   - onLeave: Called if the client leaves before.
+  ///   - onTurn: Called when the connection begins, before any input passes.
+  ///   - onLeave: Called if the client leaves first.
   init(_ wait: TimeAmount, onTurn: @escaping () -> Void = {}, onLeave: @escaping () -> Void) {
     self.wait = wait
     self.onTurn = onTurn
@@ -167,7 +167,7 @@ final class PaceGate: ChannelDuplexHandler, RemovableChannelHandler,
     context.pipeline.syncOperations.removeHandler(self, promise: nil)
   }
 
-  /// Nothing is read meanwhile; what comes all the same has been read at the end of the connection.
+  /// Blocks reads while the connection waits. Input can still arrive when the connection ends.
   func read(context: ChannelHandlerContext) {
     if timer == nil { context.read() } else { wantsRead = true }
   }
@@ -176,7 +176,7 @@ final class PaceGate: ChannelDuplexHandler, RemovableChannelHandler,
     if timer == nil { context.fireChannelRead(data) } else { held.append(unwrapInboundIn(data)) }
   }
 
-  /// A client that has closed its half does not wait, and nobody does when the server stops.
+  /// Ends the wait if the client has closed its half, or if the server stops.
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
     case ChannelEvent.inputClosed where timer != nil, is ChannelShouldQuiesceEvent where timer != nil:

@@ -6,17 +6,17 @@ public import ServerMetrics
 
 /// The connections of trusted proxies at the ports of XMPP, each of which begins with a header that names the client (`ProxyHeader`).
 ///
-/// Section 2 of the specification wants that nobody guesses whether there is a header. That of a trusted proxy has one, or it is
-/// closed; that of anybody else has none, since the client could name whomever it likes. What is allowed to a network, from the TLS
-/// handshake on, depends on the header, so a stream is opened when the header has come, and not before.
+/// Section 2 of the specification forbids guessing whether there is a header. A trusted proxy's connection must have one, or it is
+/// closed; any other connection is read without one, since its client could forge it. The limits of a network, from the TLS
+/// handshake on, depend on the header, so a stream begins only when the header has arrived.
 public final class ProxyProtocol: Sendable {
   private let proxies: TrustedProxies
-  /// The connections whose header has not come yet.
+  /// The connections whose header has not arrived yet.
   private let waiting: ConnectionBound
   private let refusals: RefusalLog
 
-  /// - Parameter waitingMax: The connections whose header has not come yet, by default as many as there ever are. They count among
-  ///   the open connections of all ports, but none gives way there before its client is known.
+  /// - Parameter waitingMax: The maximum number of connections whose header has not arrived yet, by default unlimited. They count
+  ///   among the open connections of all ports, but are not closed there for others before their client is known.
   public init(_ proxies: TrustedProxies, waitingMax: Int = .max, metrics: Metrics, logger: Logger) {
     let refusals = RefusalLog(logger)
     self.proxies = proxies
@@ -27,8 +27,8 @@ public final class ProxyProtocol: Sendable {
     }
   }
 
-  /// Opens what an accepted connection carries: at once for that of a client, and behind the header for that of a proxy. Called on
-  /// the channel's loop, before there are other handlers.
+  /// Opens the stream of an accepted connection: at once for a client's, and after the header for a proxy's. Called on the channel's
+  /// loop, before there are other handlers.
   ///
   /// - Parameter open: Adds the handlers, for the address of the client. An error closes the connection.
   package func accept(_ channel: any Channel, open: @escaping (_ client: SocketAddress?) throws -> Void) throws {
@@ -42,7 +42,7 @@ public final class ProxyProtocol: Sendable {
   }
 }
 
-/// Waits for the header of a proxy's connection, and hands the connection over when it has come.
+/// Waits for the header of a proxy's connection, and then opens the stream.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler,
@@ -57,7 +57,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler,
   private var place: ConnectionBound.ID?
   private var timer: Scheduled<Void>?
   private var received = ByteBuffer()
-  /// Whether the header has come, or the connection is closed.
+  /// Whether the header has arrived, or the connection is closed.
   private var isOver = false
 
   init(
@@ -89,7 +89,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler,
 
   func channelActive(context: ChannelHandlerContext) {
     context.fireChannelActive()
-    // Not every port reads by itself.
+    // Not every port has automatic reading.
     context.read()
   }
 
@@ -134,7 +134,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler,
     channel.close(promise: nil)
   }
 
-  /// Leaves the pipeline, so that the handlers of the stream are alone in it, and gives them what stands behind the header.
+  /// Leaves the pipeline to the handlers of the stream, and passes them the bytes behind the header.
   private func begin(behind header: ProxyHeader, _ context: ChannelHandlerContext) {
     over()
     received.moveReaderIndex(forwardBy: header.length)

@@ -1,8 +1,8 @@
 public import NIOCore
 
 /// Allocates the buffers that a connection reads into. NIO keeps the first buffer of a connection for as long as it lives, so
-/// the first is tiny and serves one read; each further one is freed when its bytes have been used. An idle connection keeps
-/// a hundred bytes instead of 2 KiB, which would be a fifth of all that an idle session takes.
+/// the first is tiny and serves one read; each later one is freed when its bytes have been used. An idle connection keeps a
+/// hundred bytes instead of 2 KiB, which would be a fifth of the memory of an idle session.
 public struct ReadBuffers: RecvByteBufferAllocator {
   /// The bytes of the first buffer.
   private static let first = 64
@@ -12,13 +12,13 @@ public struct ReadBuffers: RecvByteBufferAllocator {
   private let most: Int
   private var size = ReadBuffers.first
 
-  /// - Parameter most: The most bytes of a buffer. The default is for a sender of files.
+  /// - Parameter most: The maximum bytes of a buffer. The default is for clients that send files.
   public init(most: Int = 65_536) { self.most = most }
 
   public func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: size) }
 
-  /// Grows while a sender fills the buffers, and goes back when they stay three quarters empty. The answer that the size may
-  /// grow makes NIO allocate a buffer instead of using the first again.
+  /// Grows while a sender fills the buffers, and shrinks when they stay three quarters empty. The result that the size may
+  /// grow makes NIO allocate a new buffer instead of reusing the first.
   public mutating func record(actualReadBytes: Int) -> Bool {
     if actualReadBytes >= size {
       size = min(max(size * 4, Self.usual), most)

@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// The bound of what the kernel keeps for a client that reads nothing, which is the same on all ports.
+/// The bound of unsent bytes that the kernel keeps for a connection, the same on all ports.
 public enum UnsentBytes {
   /// The maximum number of bytes that the kernel keeps before it has sent them: enough that the network never waits for the
   /// server. Otherwise the kernel would take megabytes for a client that reads nothing.

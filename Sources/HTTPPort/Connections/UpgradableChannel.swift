@@ -56,7 +56,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     let made: EventLoopFuture<Value> = channel.eventLoop.makeCompletedFuture {
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
       try channel.syncOptions?.setOption(.unsentBytes, value: UnsentBytes.most)
-      // One read at a time: of several NIO would keep a buffer each.
+      // One read at a time, since NIO would keep a buffer for each of several.
       try channel.syncOptions?.setOption(.recvAllocator, value: ReadBuffers())
       try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
       if let pace = bounds.pace {
@@ -74,7 +74,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     }
   }
 
-  /// Adds the handlers of HTTP, and returns what the connection becomes.
+  /// Adds the handlers of HTTP, and returns the result of the negotiation.
   private func serve(
     _ channel: any Channel, _ place: ConnectionPlace, logger: Logger
   ) throws -> EventLoopFuture<Negotiated> {
@@ -170,7 +170,7 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
   let sockets: [HTTPSocket]
   let proxies: TrustedProxies
   let isSecure: Bool
-  /// The memory of messages that are not complete; nil where it has no bound.
+  /// The memory of incomplete messages; nil without a bound.
   let memory: HTTPMemory?
   let onLogin: @Sendable () -> Void
 

@@ -3,9 +3,8 @@ import JSON
 import NIOCore
 import NIOHTTP1
 
-/// The pace of a request body. It measures the time in which the port waits for the client, not the time in which the
-/// port itself is busy, for instance with a slow disk. A body has a minimum rate and so a deadline that depends on its
-/// length.
+/// The pace of a request body. It measures the time for which the port waits for the client, not the time in which the
+/// port itself is busy, for instance with a slow disk. A body has a minimum rate, so its deadline depends on its length.
 struct BodyPace: Equatable {
   private(set) var bytes: Int64 = 0
   private var waited: TimeAmount = .zero
@@ -27,19 +26,19 @@ struct BodyPace: Equatable {
     return .nanoseconds(max(0, allowed - wait.nanoseconds))
   }
 
-  /// Whether the body has come at the least rate so far, without the allowance.
+  /// Whether the body has arrived at the minimum rate so far, without the allowance.
   func isOnTime(at now: NIODeadline) -> Bool { left(at: now) > HTTPLimits.bodyGrace }
 
-  /// The time for which this holds at least if no more comes, a second at least.
+  /// The time for which this remains true even if nothing more arrives, at least a second.
   func onTimeFor(at now: NIODeadline) -> TimeAmount { max(.seconds(1), left(at: now) - HTTPLimits.bodyGrace) }
 }
 
-/// Supervises the bodies of requests while they are not complete.
+/// Supervises incomplete bodies of requests.
 ///
 /// It closes connections whose bodies arrive too slowly, with 408 if no response has begun (RFC 9110 15.5.9). Without it a client
 /// that sends a byte now and then could hold a connection, and an upload's slot, indefinitely.
 ///
-/// It counts the memory of each incomplete body from the head of its request on, whoever reads the body or refuses it, and closes the
+/// It counts the memory of each incomplete body from the head of its request on, even if the body is refused, and closes the
 /// connection if others need that memory, with 503 if no response has begun.
 ///
 /// A response may begin before the body is complete, such as a refusal. If little of the body is missing, it is read and dropped, and
@@ -55,27 +54,27 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// The memory of incomplete bodies; nil where it has no bound.
+  /// The memory of incomplete bodies; nil without a bound.
   private let memory: HTTPMemory?
   private let proxies: TrustedProxies
   /// The pace of the current body; nil between bodies.
   private var pace: BodyPace?
-  /// The fields of the request of the current body: its length, and the client of a proxy.
+  /// The fields of the current body's request, for its length and the client of a proxy.
   private var headers: HTTPHeaders = [:]
   private var timer: Scheduled<Void>?
-  /// The end of the time for the current body, whatever its pace, and the answer then; nil if its pace alone counts.
+  /// The deadline of the current body apart from its pace, and the answer then; nil without such a deadline.
   private var deadline: (time: NIODeadline, refusal: HTTPRefusal)?
-  /// The holder that counts the current body, and the number of counts that have ended. An ended count no longer gives way.
+  /// The holder that counts the current body, and the number of ended counts, by which late notices of these are recognised.
   private var holder: MemoryBound.Holder?
   private var counted = 0
-  /// Whether the current body is written to the disk piece by piece, and does not count.
+  /// Whether the current body is written to the disk piece by piece, so that its memory does not count.
   private var isOnDisk = false
   /// The number of complete requests without a complete response. It is -1 while the body of an answered one still comes.
   private var complete = 0
   private var isAnswering = false
   /// Whether the response that is written, or was written, ends the connection.
   private var isLast = false
-  /// The bytes that the body may have once that response was written; nil before that.
+  /// The bytes that may still be read of the body after that response; nil before it.
   private var bytesMax: Int64?
   /// Whether the connection was closed for its pace.
   private(set) var isTooSlow = false
@@ -86,7 +85,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    // RFC 9112 9.6: what follows the last request is not handled.
+    // RFC 9112 9.6: input after the last request is not handled.
     if isLast, pace == nil { return }
     switch unwrapInboundIn(data) {
     case .head(let head): (pace, headers) = (BodyPace(), head.headers)
@@ -130,7 +129,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
       isAnswering = false
       complete -= 1
       if complete < 0 {
-        // What still comes of the body is kept nowhere, not even that of an upload.
+        // Further bytes of the body are dropped, even those of an upload.
         isOnDisk = false
         count(context)
       }
@@ -146,10 +145,10 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     context.fireChannelInactive()
   }
 
-  /// Notes that the request that is answered next is one of a logged-in user, whose incomplete body counts with those of logged-in
+  /// Notes that the next request to be answered is one of a logged-in user, so that its incomplete body counts with those of logged-in
   /// users.
   ///
-  /// - Parameter isOnDisk: Whether the body is written to the disk piece by piece. Such a body does not count.
+  /// - Parameter isOnDisk: Whether the body is written to the disk piece by piece, so that its memory does not count.
   func logIn(_ context: ChannelHandlerContext, isOnDisk: Bool) {
     // The current body may be that of a later request.
     guard complete == 0, pace != nil else { return }
@@ -158,7 +157,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     count(context, isLoggedIn: true)
   }
 
-  /// Bounds the time until the body of the request that is answered next is complete, for what it keeps from others meanwhile.
+  /// Bounds the time until the body of the next request to be answered is complete, if it blocks a resource meanwhile.
   ///
   /// - Parameter refusal: The content of the answer with 408 when the time is over, or the body is too slow.
   func bound(_ context: ChannelHandlerContext, to time: TimeAmount, _ refusal: HTTPRefusal) {
@@ -185,7 +184,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     counted += 1
   }
 
-  /// Counts what the incomplete body takes. One whose request was answered is not kept.
+  /// Counts the memory of the incomplete body. A body whose request was answered is dropped and takes none.
   private func count(_ context: ChannelHandlerContext, isLoggedIn: Bool = false) {
     guard let pace, !isOnDisk, let memory else { return }
     let kept = complete < 0 ? 0 : MemoryBound.grown(Int(pace.bytes))
@@ -224,8 +223,8 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     }
   }
 
-  /// Closes the connection for the memory that its unfinished body takes, with 503 if no response has begun. The body is kept until
-  /// the connection has ended, which does not wait for the client.
+  /// Closes the connection to free the memory of its incomplete body, with 503 if no response has begun. The memory is free when the
+  /// connection has ended, which does not wait for the client.
   func giveWay(_ context: ChannelHandlerContext) {
     guard pace != nil else { return }
     refuse(context, .serviceUnavailable, ["retry-after": "\(HTTPLimits.bodyRetrySeconds)"])
@@ -259,11 +258,11 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
 
   // MARK: Responses before the end of the body
 
-  /// Whether so much of the current body is missing, or may be missing, that a response ends the connection.
+  /// Whether so much of the current body may be missing that a response ends the connection.
   private var isMuchMissing: Bool {
     guard let pace else { return false }
-    // A client that expects 100 need not send its body without it (RFC 9110 10.1.1). `ContinueHandler` removes the field of those that
-    // got it.
+    // A client that expects 100 may not send its body without it (RFC 9110 10.1.1). `ContinueHandler` removes the field when it sends
+    // 100.
     if headers.contains(name: "expect") { return true }
     // A chunked body announces no length.
     guard let length = headers.first(name: "content-length").flatMap({ Int64($0) }) else { return true }
@@ -277,7 +276,7 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     let last = promise ?? context.eventLoop.makePromise(of: Void.self)
     let (bound, loop) = (NIOLoopBound((self, context), eventLoop: context.eventLoop), context.eventLoop)
     last.futureResult.whenSuccess { _ in
-      // The write may end while TLS is at work, which cannot be closed then.
+      // The write may end within a call of TLS, which must not be closed then.
       loop.execute {
         let (handler, context) = bound.value
         handler.linger(context)
@@ -286,9 +285,9 @@ final class BodyPaceHandler: ChannelDuplexHandler, RemovableChannelHandler,
     return last
   }
 
-  /// Ends the server's half of the connection. What still comes of the body is dropped, and the connection is closed when the body
-  /// ends, or is too slow or too long. If it were closed at once it would be reset, since the client is still sending, and the client
-  /// might lose the response (RFC 9112 9.6).
+  /// Ends the server's half of the connection. Further bytes of the body are dropped, and the connection is closed when the body ends,
+  /// or is too slow or too long. Closing at once would reset the connection, since the client is still sending, and the client might
+  /// lose the response (RFC 9112 9.6).
   private func linger(_ context: ChannelHandlerContext) {
     guard let pace else { return context.close(promise: nil) }
     bytesMax = pace.bytes + HTTPLimits.lingerBytesMax

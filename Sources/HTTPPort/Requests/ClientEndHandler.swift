@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// An event: a client has closed its half behind requests that are not decoded yet. `ChannelEvent.inputClosed` follows behind them.
+/// The event that a client has closed its half after requests that are not decoded yet. `ChannelEvent.inputClosed` follows these.
 struct EndBehindRequests {}
 
-/// Notices that the client of a connection is gone while a request of it waits for something else.
+/// Detects that the client of a connection is gone while a request of it is pending.
 ///
-/// HTTP/1.1 answers the requests of a connection one after the other, so there is at most one that waits. A client that has
-/// closed its half is gone as well: a browser does no more when it leaves a page, and nothing shows what it meant.
+/// HTTP/1.1 answers the requests of a connection one after the other, so at most one is pending. A client that has closed its
+/// half counts as gone: a browser does only that when it leaves a page.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ClientEndHandler: ChannelDuplexHandler, RemovableChannelHandler,

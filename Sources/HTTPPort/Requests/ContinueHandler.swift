@@ -19,8 +19,8 @@ final class ContinueHandler: ChannelDuplexHandler, RemovableChannelHandler,
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if case .head(let head) = unwrapInboundIn(data) {
       open += 1
-      // Behind an earlier request it would look like a part of that request's response; the client continues without it
-      // after a while.
+      // After an unanswered request, 100 would look like a part of that request's response. The client continues without it
+      // after some time.
       if open == 1, head.version == .http1_1,
         head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" }),
         head.headers.contains(name: "transfer-encoding")

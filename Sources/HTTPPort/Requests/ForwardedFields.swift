@@ -34,23 +34,23 @@ struct ForwardedFields: Sendable, Equatable {
     forwarded = list("forwarded")
   }
 
-  /// A client or proxy, as the proxy that it has connected to names it.
+  /// A client or proxy, by the name that the next proxy gives it.
   enum Node: Equatable {
     case address(IPAddress)
-    /// A name without its port: one that hides the address (RFC 7239 6.3), `unknown` (6.2), or what cannot be read.
+    /// A name without its port: one that hides the address (RFC 7239 6.3), `unknown` (6.2), or an unreadable one.
     case name(String)
   }
 
-  /// The nodes from the client's to the one that the nearest proxy names; empty if no field has any.
+  /// The nodes, from the client to the one that the nearest proxy names; empty without fields.
   var nodes: [Node] {
     if let xForwardedFor { return Self.list(xForwardedFor).map { Self.node($0) } }
     guard let forwarded else { return [] }
-    // A quote without its end may be the client's, and would hide the pairs that a proxy has added behind it.
+    // An unterminated quote may be the client's, and would hide the pairs that a proxy has added behind it.
     guard let elements = Self.elements(forwarded) else { return [.name(Self.unreadable)] }
     return elements.map { $0["for"].map { Self.node($0) } ?? .name("unknown") }
   }
 
-  /// The protocol by which the nearest proxy was asked, in lower case; nil if it does not say.
+  /// The protocol of the request to the nearest proxy, in lower case; nil if the proxy does not report it.
   var proto: String? {
     if let xForwardedProto { return Self.list(xForwardedProto).last?.lowercased() }
     return forwarded.flatMap { Self.elements($0)?.last?["proto"]?.lowercased() }
@@ -58,17 +58,17 @@ struct ForwardedFields: Sendable, Equatable {
 
   // MARK: Reading
 
-  /// The name of what cannot be read at all.
+  /// The name of an unreadable node.
   private static let unreadable = "unreadable"
 
-  /// The elements of a list, of which empty ones do not count (RFC 9110 5.6.1.2). It is split by scalars: some join with the
-  /// comma behind them to one character, so that a client could have its own element swallow that of a proxy.
+  /// The elements of a list without empty ones (RFC 9110 5.6.1.2). It is split by scalars: some scalars join with a following
+  /// comma to one character, by which a client could merge its own element with that of a proxy.
   private static func list(_ text: String) -> [String] {
     text.unicodeScalars.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
   }
 
-  /// Reads a node (RFC 7239 6): the port is left out, since it differs with each connection. `X-Forwarded-For` has no
-  /// grammar, and IPv6 addresses stand there with brackets and without.
+  /// Reads a node (RFC 7239 6) without its port, which differs for each connection. `X-Forwarded-For` has no grammar, and may
+  /// contain IPv6 addresses with or without brackets.
   private static func node(_ text: String) -> Node {
     guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return .name(unreadable) }
     var name = Substring(text)
@@ -83,7 +83,7 @@ struct ForwardedFields: Sendable, Equatable {
     }
     // A zone (RFC 4007 11) belongs to the proxy's machine.
     if let address = IPAddress(String(name.prefix { $0 != "%" })) { return .address(address) }
-    // The characters of RFC 7239 6.3, and no more of them than a name has: the log shows it.
+    // Only the characters of RFC 7239 6.3 and a bounded length, since the log shows the name.
     let isName = (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { isNameByte($0) }
     return .name(isName ? String(name) : unreadable)
   }
@@ -107,7 +107,7 @@ struct ForwardedFields: Sendable, Equatable {
     var isQuoted = false
     var isEscaped = false
 
-    /// Ends a pair; fails if its name is there twice, or missing.
+    /// Ends a pair; fails if its name is repeated or missing.
     func endPair() -> Bool {
       defer { (name, value) = (nil, "") }
       guard let key = name?.trimmed.lowercased() else { return value.trimmed.isEmpty }

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// Detects requests with an invalid Host (RFC 9112 3.2): of HTTP/1.1 without one, with several, or with a value that is
-/// no host and port. They are passed on with an empty one, which `SiteResponder` answers with 400; no valid request has
-/// that, since all that is served here has an authority (RFC 9110 4.2.1).
+/// Detects requests with an invalid Host (RFC 9112 3.2): HTTP/1.1 without one, several, or a value that is not a host and
+/// port. They are passed on with an empty Host, which `SiteResponder` answers with 400; valid requests never have one, since
+/// all served URLs have an authority (RFC 9110 4.2.1).
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class HostHandler: ChannelInboundHandler, RemovableChannelHandler,

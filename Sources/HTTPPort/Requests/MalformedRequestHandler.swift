@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers what is no valid request with 400, once and behind the answers to the requests before it, and ends the
-/// connection (RFC 9112 2.2, 9.3.2, 9.6).
+/// Answers a malformed request with 400, once and after the answers to earlier requests, and ends the connection
+/// (RFC 9112 2.2, 9.3.2, 9.6).
 ///
-/// Until the first request has come nobody else can answer, and this handler does. From then on Hummingbird answers when
-/// it comes to the error, also an error in the body of a request that is answered already: a client would take such an
-/// answer for that to its next request, so it is dropped here.
+/// Before the first valid request this handler answers. From then on Hummingbird answers when it gets the error. It also
+/// answers an error in the body of a request that has been answered already. A client would take that for the answer to its
+/// next request, so this handler drops it.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class MalformedRequestHandler: ChannelDuplexHandler, RemovableChannelHandler,
@@ -17,9 +17,9 @@ final class MalformedRequestHandler: ChannelDuplexHandler, RemovableChannelHandl
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// Whether Hummingbird has the connection.
+  /// Whether Hummingbird handles the connection.
   private var isServed = false
-  /// Whether something that was no request has come, behind which there are none.
+  /// Whether a malformed request has arrived; nothing after it is a request.
   private(set) var isMalformed = false
   /// Whether a request has begun and not ended.
   private var isReading = false
@@ -35,7 +35,7 @@ final class MalformedRequestHandler: ChannelDuplexHandler, RemovableChannelHandl
     if isMalformed { return }
     switch unwrapInboundIn(data) {
     case .head(let head):
-      // RFC 9112 6.1: the framing of such a request is faulty, because the pieces may mean nothing to who has passed it on.
+      // RFC 9112 6.1: the framing of such a request is faulty, since a proxy of that version may not understand chunks.
       if head.version != .http1_1, head.headers.contains(name: "transfer-encoding") {
         return fail(HTTPParserError.unknown, context)
       }
@@ -73,7 +73,7 @@ final class MalformedRequestHandler: ChannelDuplexHandler, RemovableChannelHandl
     case .head(let head):
       if head.status.code < 200 { break }
       if isAnswering {
-        // An answer that broke off has no end but that of the connection.
+        // An incomplete answer can only end with the connection.
         isDropping = true
         context.close(promise: nil)
       }

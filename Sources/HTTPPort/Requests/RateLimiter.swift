@@ -3,8 +3,8 @@ public import Dialogs
 public import ServerMetrics
 import Synchronization
 
-/// Token buckets of one class by key. Bounded: full buckets are removed when there are too many, as a new one is the
-/// same.
+/// Token buckets of one class by key. Their number is bounded: when there are too many, full buckets are removed, as they
+/// equal new ones.
 public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private let rate: Rate
   private let policy: String
@@ -22,7 +22,7 @@ public final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     self.text = text
   }
 
-  /// Takes a token, or refuses.
+  /// Takes a token, or throws the refusal.
   ///
   /// - Parameter log: the log that reports the rate's state to the client; a socket has none.
   public func take(_ key: Key, now: Timestamp, telling log: RateLog? = nil) throws(Problem) {

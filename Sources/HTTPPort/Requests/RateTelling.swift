@@ -3,8 +3,8 @@ import HTTPTypes
 public import Hummingbird
 
 extension RateLog {
-  /// Answers a request, and adds the state of the tightest rate that `body` has used: the one that refused, else the
-  /// one that will refuse first.
+  /// Answers a request, and adds the state of the tightest rate that `body` has used: the one that refused, or else the one
+  /// that will refuse first.
   public static func told(_ body: (RateLog) async throws -> Response) async throws -> Response {
     let log = RateLog()
     return try await $current.withValue(log) {

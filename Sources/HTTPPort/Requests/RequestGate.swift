@@ -2,16 +2,16 @@ import Basics
 import NIOCore
 import NIOHTTP1
 
-/// Decodes the requests of a connection one by one, each when the one before has been answered and its network may make another one
-/// (`PacedConnections`).
+/// Decodes the requests of a connection one by one, each after the former one has been answered and its network may make another
+/// request (`PacedConnections`).
 ///
-/// NIO's decoder makes requests of all bytes that it gets, and a request takes many times as much memory as its bytes. So this handler
-/// stands before the decoder, keeps what a client sends behind a request that is not answered, and reads no more meanwhile. The decoder
-/// gets a head up to its empty line, and a body by its length. It may get a second request with the first one if the client has
-/// sent an empty line in two parts, and a few behind a body in chunks (`HTTPLimits.chunkedBytesLeast`).
+/// NIO's decoder decodes all bytes that it gets, and a request takes many times the memory of its bytes. So this handler is placed
+/// before the decoder, keeps input after an unanswered request, and stops reading. The decoder gets a head up to its empty line, and a
+/// body by its length. It may get a second request with the first one if the client has sent an empty line in two parts, and a few
+/// after a chunked body (`HTTPLimits.chunkedBytesLeast`).
 ///
-/// The connection is read while a request waits for its answer and nothing is kept, so that the end of the client is noticed. A
-/// half-closure behind kept bytes is passed on behind them, and `ClientEndHandler` gets `EndBehindRequests` at once.
+/// While a request is pending and nothing is kept the connection is read, so that the end of the client is noticed. A half-closure
+/// after kept bytes is passed on after them, and `ClientEndHandler` gets `EndBehindRequests` at once.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
@@ -21,7 +21,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = Never
 
-  /// The part that the decoder expects next: a head, or a body of which so many bytes are missing, or one in chunks.
+  /// The part that the decoder expects next: a head, the missing bytes of a body, or a chunked body.
   private enum Expected {
     case head
     case body(Int)
@@ -29,33 +29,33 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
   }
 
   private let pace: PacedConnections?
-  /// The network that has the pace; nil for a client without one.
+  /// The network of the limit; nil for a client without one.
   private let network: String?
-  /// The memory of what is not logged in; nil where it has no bound.
+  /// The memory of connections without a login; nil without a bound.
   private let memory: MemoryBound?
   private let place: ConnectionPlace
   private var context: ChannelHandlerContext?
   private var held = ByteBuffer()
   private var holder: MemoryBound.Holder?
   private var wantsRead = false
-  /// Whether the client has closed its half behind the kept bytes.
+  /// Whether the client has closed its half after the kept bytes.
   private var isHalfClosed = false
   private var isPassing = false
   /// Whether nothing more is decoded: the decoder has failed or is gone, or the last request has been answered.
   private var isOver = false
-  /// Whether no request follows the current one.
+  /// Whether the current request is the last one.
   private var isLast = false
   private var expected = Expected.head
   /// The number of complete requests without a complete response. It is -1 while the body of an answered one still comes.
   private var complete = 0
-  /// Whether the pace has counted the current request.
+  /// Whether the current request counts for the limit.
   private var isCounted = false
-  /// The timer of a request that waits for the pace.
+  /// The timer of a request that waits for the limit.
   private var turn: Scheduled<Void>?
 
   /// - Parameters:
-  ///   - memory: The memory that kept bytes count in, beyond those of a head.
-  ///   - place: The place of the connection, which knows the network of the last request and whether it is one of a logged-in user.
+  ///   - memory: The memory to which kept bytes beyond those of a head count.
+  ///   - place: The place of the connection, which has the network of the last request, and whether its user is logged in.
   init(_ channel: any Channel, pace: PacedConnections?, memory: MemoryBound?, place: ConnectionPlace) {
     self.pace = pace
     self.memory = memory
@@ -67,7 +67,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-  /// The decoder gets the rest, which belongs to the protocol that the connection has been upgraded to.
+  /// Passes on the kept bytes, which belong to the protocol to which the connection has been upgraded.
   func handlerRemoved(context: ChannelHandlerContext) {
     let (rest, wantedRead, wasHalfClosed) = (held, wantsRead, isHalfClosed)
     end()
@@ -100,7 +100,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
       isHalfClosed = true
       return context.fireUserInboundEventTriggered(EndBehindRequests())
     }
-    // The server stops: the connection ends behind the current request, and one that began behind it would get no answer.
+    // The server stops: the connection ends after the current request, so a later one would get no answer.
     if event is ChannelShouldQuiesceEvent { isLast = true }
     context.fireUserInboundEventTriggered(event)
   }
@@ -136,7 +136,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
     }
   }
 
-  /// The length of what the decoder gets next: it ends with a request, if possible.
+  /// The number of bytes that the decoder gets next. They end with a request, if possible.
   private var partLength: Int {
     let count = held.readableBytes
     switch expected {
@@ -170,7 +170,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
     return bytes.count
   }
 
-  /// Keeps the rest of a read in a buffer of its size, as that of the read may be much larger.
+  /// Keeps the unused bytes of a read in a buffer of their size, as the read's buffer may be much larger.
   private func keep(_ context: ChannelHandlerContext) {
     guard held.readableBytes <= HTTPLimits.keptBytesMax else {
       stop()
@@ -188,7 +188,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
     holder?.hold(MemoryBound.grown(held.readableBytes))
   }
 
-  /// Closes the connection for the memory that its kept bytes take, unless they have been decoded meanwhile.
+  /// Closes the connection to free the memory of its kept bytes, unless they have been decoded meanwhile.
   private func giveWay() {
     if holder != nil { context?.pipeline.syncOperations.cut() }
   }
@@ -203,7 +203,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
     settle(context)
   }
 
-  /// Does what waited for the kept bytes.
+  /// Performs events that had to wait for the kept bytes.
   private func settle(_ context: ChannelHandlerContext) {
     guard held.readableBytes == 0 else { return }
     free()
@@ -242,14 +242,14 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
   // MARK: What `RequestWatch` has seen
 
   func began(_ head: HTTPRequestHead) {
-    // One that was decoded with the request before it.
+    // A request that was decoded with the former one.
     if !isCounted, let network { _ = pace?.wait(network) }
     isCounted = true
     if !head.isKeepAlive || head.endsDecoding { isLast = true }
     if head.headers.contains(name: "transfer-encoding") {
       expected = .chunks
     } else if let length = head.headers.first(name: "content-length") {
-      // The decoder has refused what is no length.
+      // The decoder has refused an invalid length.
       expected = Int(length).map { Expected.body($0) } ?? .chunks
     }
   }
@@ -267,7 +267,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
 
   /// Notes that a final response begins. Returns whether it is that to the last request.
   func answers(_ status: HTTPResponseStatus) -> Bool {
-    // What a user or key may do is bounded by limits of their own.
+    // Users and keys have limits of their own.
     if place.isLoggedIn, status != .tooManyRequests { giveBack() }
     return isLast && complete <= 1
   }
@@ -278,7 +278,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
     resume()
   }
 
-  /// What follows the last request, or no request, is dropped (RFC 9112 9.6).
+  /// Drops input after the last request or after a malformed one (RFC 9112 9.6).
   private func stopIfLast() {
     if isLast, complete == 0 { stop() }
   }
@@ -290,7 +290,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler,
   }
 }
 
-/// Reports to a gate what the decoder makes of its bytes, and which responses are written. It stands behind the decoder.
+/// Reports decoded requests and written responses to a gate. It is placed after the decoder.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler,
@@ -334,6 +334,6 @@ final class RequestWatch: ChannelDuplexHandler, RemovableChannelHandler,
 }
 
 extension HTTPRequestHead {
-  /// Whether NIO's decoder reads nothing behind the request: it may be answered with another protocol.
+  /// Whether NIO's decoder stops after the request, which may be answered with another protocol.
   var endsDecoding: Bool { method == .CONNECT || headers.contains(name: "upgrade") }
 }

@@ -2,8 +2,8 @@ public import Dialogs
 public import ServerMetrics
 import Synchronization
 
-/// The requests of logged-in users that are under way at the HTTP ports, which are bounded by user: the connections of complete
-/// ones give way to nobody, so that without a bound one user could hold all connections of the server.
+/// The requests of logged-in users that are under way at the HTTP ports. They are bounded by user: connections with complete
+/// requests are not closed for others, so without a bound one user could hold all connections of the server.
 public final class RequestsUnderWay: Sendable {
   private let metrics: Metrics
   private let counts = Mutex<[UserID: Int]>([:])
@@ -15,8 +15,8 @@ public final class RequestsUnderWay: Sendable {
 
   /// Notes that a request is one of a logged-in user (`HTTPContext.noteLogin`), or refuses it.
   ///
-  /// - Returns: What counts the request as long as something refers to it. Its connection does so until the response or the connection
-  ///   has ended. A handler that may go on behind the end of the connection has to as well.
+  /// - Returns: A reference, for whose life the request counts. Its connection keeps it until the response or the connection has ended.
+  ///   A handler that may continue after the end of the connection must keep it, too.
   @discardableResult
   public func begin(_ context: HTTPContext, of user: UserID) throws(Problem) -> RequestUnderWay {
     let isAdmitted: Bool = counts.withLock { counts in

@@ -3,16 +3,16 @@ public import Logging
 public import ServerMetrics
 import Synchronization
 
-/// The downloads under way on all HTTP ports of a server: responses that are too long to be left to the kernel, such as files.
+/// The downloads under way on all HTTP ports of a server: responses that are too long for the kernel's buffer, such as files.
 /// Theory:
 ///
-/// A download keeps a connection, a file and buffers for as long as its client takes, and it needs no login, since the address of
-/// a file is the key to it. `ResponsePace` ends the downloads that nobody reads after a minute, but one client could begin
-/// thousands in that minute. Hence downloads are bounded in all and by network. `NetworkShares` decides which network gives way
-/// when all places are taken; the connection of the download that it ends is closed, and its client can continue with a range. A
-/// response that is in memory as a whole, such as a long list, counts as several downloads.
+/// A download keeps a connection, a file and buffers until its client has read it, and it needs no login, since the address of
+/// a file is its key. `ResponsePace` ends unread downloads after a minute, but one client could begin thousands in that minute.
+/// Hence downloads are bounded in total and by network. When all places are taken, `NetworkShares` decides which network loses
+/// one; the connection of that download is closed, and its client can continue with a range. A response that is in memory as a
+/// whole, such as a long list, counts as several downloads.
 ///
-/// A request for a download beyond the bounds is refused. The response to another method is always sent, since the client has to
+/// A request for a download beyond the bounds is refused. The response to another method is always sent, since the client must
 /// know what it has changed: beyond the bounds the oldest downloads of the client's own network end for it.
 public final class Downloads: Sendable {
   /// The reason for which a download is refused.
@@ -22,7 +22,7 @@ public final class Downloads: Sendable {
     var problem: ProblemBody {
       switch self {
       case .ofNetwork:
-        // RFC 6585 4: the client, or its neighbours, can end some.
+        // RFC 6585 4: the client, or others of its network, can end some downloads.
         ProblemBody(
           status: 429, detail: "Your network has as many downloads under way as it may have. Wait until one has ended.",
           code: "downloads-too-many", retryAfter: HTTPLimits.downloadRetrySeconds)
@@ -35,7 +35,7 @@ public final class Downloads: Sendable {
     }
   }
 
-  /// The place of one download. It is free when it is ended, or when nothing refers to it any more.
+  /// The place of one download. It is free when it is ended or no longer referenced.
   final class Place: Sendable {
     private let downloads: Downloads
     private let number: Int
@@ -55,7 +55,7 @@ public final class Downloads: Sendable {
 
   private struct Holder {
     let network: String
-    /// The shares that the place has: several if its response is in memory as a whole.
+    /// The shares of the place; several if its response is in memory as a whole.
     let shares: [NetworkShares.ID]
     let cut: @Sendable () -> Void
   }
@@ -83,8 +83,8 @@ public final class Downloads: Sendable {
     ///
     /// - Parameters:
     ///   - count: The number of shares.
-    ///   - perNetworkMax: The number that the network may have.
-    ///   - isOwed: Whether the oldest places of the network end for this one. It has fewer shares where there are none to end.
+    ///   - perNetworkMax: The maximum number for the network.
+    ///   - isOwed: Whether the oldest places of the network must end for this one. It gets fewer shares if none can end.
     mutating func admit(
       _ network: String, shares count: Int, perNetworkMax: Int, isOwed: Bool, cut: @escaping @Sendable () -> Void
     ) -> (place: Int?, ended: [Holder]) {
@@ -132,7 +132,7 @@ public final class Downloads: Sendable {
   /// - Parameters:
   ///   - memory: The bytes of memory that the server may use.
   ///   - descriptors: The number of files and connections that it may have open.
-  ///   - byNetwork: Whether one network is kept from having all of them.
+  ///   - byNetwork: Whether each network is limited to a share.
   public convenience init(memory: Int, descriptors: Int, byNetwork: Bool, metrics: Metrics, logger: Logger) {
     let most = Downloads.max(memory: memory, descriptors: descriptors)
     self.init(
@@ -149,10 +149,10 @@ public final class Downloads: Sendable {
     state = Mutex(State(shares: NetworkShares(max: max, perNetworkMax: perNetworkMax, replacesOwn: false)))
   }
 
-  /// The memory that one of them takes.
+  /// The memory of one download.
   package static let memoryBytes = HTTPLimits.downloadMemoryBytes
 
-  /// Returns the number of downloads that a server has room for.
+  /// Returns the maximum number of downloads of a server.
   package static func max(memory: Int, descriptors: Int) -> Int {
     let fitting = Swift.min(
       memory / HTTPLimits.downloadsMemoryShare / HTTPLimits.downloadMemoryBytes,
@@ -168,12 +168,12 @@ public final class Downloads: Sendable {
   /// - Parameters:
   ///   - network: The client's address, as `ClientAddress` has it.
   ///   - bytes: The bytes of the response that are in memory already.
-  ///   - isOwed: Whether the response is sent in any case.
+  ///   - isOwed: Whether the response must be sent in any case.
   ///   - cut: Closes the connection when the place is given to another response.
   func admit(
     _ network: String, bytes: Int = 0, isOwed: Bool = false, cut: @escaping @Sendable () -> Void
   ) throws(Refusal) -> Place {
-    // Without bounds by network all are one network, which has no other to give way to.
+    // Without bounds by network all clients count as one network.
     let network = byNetwork ? network : ""
     let memory = HTTPLimits.downloadMemoryBytes
     let count = Swift.min(Swift.max(1, (bytes + memory - 1) / memory), perNetworkMax)

@@ -2,10 +2,10 @@ package import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// The pace at which a client takes responses. It has an allowance of time: waits for the client use it up, and bytes that the
-/// client takes add to it, at the minimum rate and up to the first allowance. So a client that keeps to the rate may take as long
-/// as it likes, and one that takes nothing has the allowance, however much it took before. A client that has taken everything
-/// gets a full allowance for the next response.
+/// The pace at which a client reads responses. It has an allowance of time: waits for the client use it up, and bytes that the
+/// client reads restore it, at the minimum rate and up to the initial allowance. So a client that keeps the rate may take any
+/// time, and a client that stops reading has at most the allowance, however much it has read before. A client that has read
+/// everything gets the full allowance for the next response.
 struct ResponsePace: Equatable {
   private var allowance = HTTPLimits.responseGrace
   /// The bytes that waited for the client at the last observation, and those that were written since.
@@ -15,7 +15,7 @@ struct ResponsePace: Equatable {
 
   mutating func write(_ count: Int) { written += Int64(count) }
 
-  /// Notes how many bytes wait for the client. The time since the last observation was a wait if bytes waited then.
+  /// Notes the number of unread bytes. The time since the last observation counts as a wait if bytes were unread then.
   mutating func observe(pending now: Int, at time: NIODeadline) {
     guard now > 0 else { return self = ResponsePace() }
     let taken = max(0, pending + written - Int64(now))
@@ -30,8 +30,8 @@ struct ResponsePace: Equatable {
   var isTooSlow: Bool { allowance <= .zero }
 }
 
-/// Closes connections whose clients take responses too slowly. Without it a client that reads nothing would keep a connection,
-/// a file and the bytes that wait for it indefinitely. The handler also holds the place of a download until its response has ended.
+/// Closes connections whose clients read responses too slowly. Without it a client that reads nothing would keep a connection,
+/// a file and unread output indefinitely. The handler also holds the place of a download until its response has ended.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, RemovableChannelHandler,
@@ -46,15 +46,15 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
   private var timer: Scheduled<Void>?
   /// Whether the connection was closed for its pace.
   var isTooSlow: Bool { pace.isTooSlow }
-  /// The place of the response that is written, if that is a download.
+  /// The place of the response that is being written, if it is a download.
   private var place: Downloads.Place?
-  /// The places of the responses before it whose last bytes the client has not taken yet.
+  /// The places of earlier responses whose last bytes the client has not read yet.
   private var untaken: [Downloads.Place] = []
 
-  /// Whether another network has the place of a response that the client has not taken yet.
+  /// Whether another network has got the place of a response that the client has not read completely.
   var hasLostPlace: Bool { place?.isLost == true || untaken.contains { $0.isLost } }
 
-  /// Keeps the place until the client has taken the response that is written next, or the connection has ended.
+  /// Keeps the place until the client has read the next response, or the connection has ended.
   func hold(_ place: Downloads.Place) { self.place = place }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -67,7 +67,7 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
     context.write(data, promise: promise)
   }
 
-  /// Returns the promise of the last write of a response, after which its place is free: that write ends when the kernel has taken
+  /// Returns the promise of the last write of a response, which releases its place: the write ends when the kernel has taken
   /// everything before it, or fails when the connection ends.
   private func end(
     _ place: Downloads.Place?, with promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
@@ -83,7 +83,7 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
     return last
   }
 
-  /// Starts the timer if bytes are left. Most clients take a response at once and need none.
+  /// Starts the timer if unread bytes are left. Most clients read a response at once and need none.
   func flush(context: ChannelHandlerContext) {
     context.flush()
     if timer == nil { check(context) }
@@ -118,8 +118,8 @@ final class ResponsePaceHandler: ChannelOutboundHandler, ChannelInboundHandler, 
 }
 
 extension ChannelPipeline.SynchronousOperations {
-  /// Closes a connection at once. TLS would first send what waits, and then wait for the client's end of the
-  /// connection: a client that reads nothing would keep it for some seconds more, in which others could take its place.
+  /// Closes a connection at once. TLS would first send pending output, and then wait for the client to close: a client that
+  /// reads nothing would keep the connection for some more seconds.
   package func cut() {
     guard let tls = try? context(handlerType: NIOSSLHandler.self) else { return close(promise: nil) }
     tls.close(promise: nil)

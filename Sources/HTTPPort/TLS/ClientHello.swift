@@ -1,15 +1,15 @@
 import NIOCore
 
-/// The wishes of a client in the first message of TLS (RFC 8446 4.1.2), as far as the choice of a certificate needs it.
+/// The parts of a client's first TLS message (RFC 8446 4.1.2) that the choice of a certificate needs.
 public struct ClientHello: Hashable, Sendable {
-  /// The name that the client wants to reach (RFC 6066 3); nil if it says none.
+  /// The name that the client wants to reach (RFC 6066 3); nil if it sends none.
   public var serverName: String?
   /// The protocols that it offers (RFC 7301 3.1).
   public var protocols: [String] = []
 
   enum Reading: Hashable {
     case incomplete
-    /// No TLS, or a message in several records: TLS itself has the say.
+    /// Not TLS, or a message in several records: it is left to TLS itself.
     case unknown
     case hello(ClientHello)
   }
@@ -62,7 +62,7 @@ extension ByteBufferView {
     return dropFirst(offset).prefix(width).reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Removes a length and as many bytes from the beginning, and returns these; nil if they are not all there.
+  /// Removes a length and as many bytes from the beginning, and returns these; nil if some are missing.
   fileprivate mutating func take(lengthOf width: Int) -> ByteBufferView? {
     guard let length = number(width, at: 0), count >= width + length else { return nil }
     let part = dropFirst(width).prefix(length)

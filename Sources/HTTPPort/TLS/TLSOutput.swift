@@ -5,20 +5,20 @@ package import NIOSSL
 extension ChannelPipeline.SynchronousOperations {
   /// Adds TLS between two handlers that bound the memory of its output.
   ///
-  /// NIOSSL encrypts what is flushed at once into one buffer, which has 16 KiB at first, grows, and never shrinks. While the socket
-  /// has not taken that buffer, NIOSSL allocates another one of the same size for the next flush, however short that is. A client
-  /// that reads nothing would make the channel keep such a buffer for each message, although it counts the bytes in them alone. The
-  /// setting of NIOSSL for the size that is kept has no effect in version 2.37.
+  /// NIOSSL encrypts all bytes of a flush into one buffer, which has 16 KiB at first, grows, and never shrinks. While the socket has
+  /// not taken that buffer, NIOSSL allocates another one of the same size for the next flush, however short that is. For a client that
+  /// reads nothing the channel would keep such a buffer for each message, but count only the bytes in them. NIOSSL's setting of the
+  /// kept size has no effect in version 2.37.
   package func addTLS(_ handler: NIOSSLHandler, position: ChannelPipeline.SynchronousOperations.Position) throws {
     try addHandlers([CiphertextHandler(), handler, PlaintextHandler()], position: position)
   }
 }
 
-/// Copies what the socket cannot take yet into a buffer of its size, so that the memory of unread output is near to the bytes that
-/// the channel counts. It stands between the socket and TLS.
+/// Copies output that the socket cannot take yet into a buffer of its size, so that its memory is close to the bytes that the
+/// channel counts. It is placed between the socket and TLS.
 ///
-/// Output that the socket takes at once costs the comparison of an address: TLS uses its buffer again only when nothing else refers
-/// to it, so that the same buffer as before means that the socket has taken everything.
+/// Output that the socket takes at once costs only the comparison of an address: TLS reuses its buffer only when nothing else refers
+/// to it, so the same buffer as before means that the socket has taken everything.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class CiphertextHandler: ChannelOutboundHandler {
@@ -45,8 +45,8 @@ final class CiphertextHandler: ChannelOutboundHandler {
   }
 }
 
-/// Flushes long output to TLS in parts, so that the buffer of TLS does not grow beyond 16 KiB for the rest of the connection. It
-/// stands between TLS and the handlers that write.
+/// Flushes long output to TLS in parts, so that the buffer of TLS, which never shrinks, stays at 16 KiB. It is placed between TLS
+/// and the handlers that write.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class PlaintextHandler: ChannelOutboundHandler {
@@ -55,8 +55,8 @@ final class PlaintextHandler: ChannelOutboundHandler {
 
   /// The bytes that were written since the last flush, with those that TLS adds.
   private var unflushed = 0
-  /// The bytes of the current write that follow the part that is being flushed. The flush may make the channel writable, so that a
-  /// handler writes more before it returns: that comes behind these bytes.
+  /// The bytes of the current write after the part that is being flushed. The flush may make the channel writable, so that a handler
+  /// writes more before it returns; these later bytes are queued after them.
   private var rest: (bytes: ByteBuffer, promise: EventLoopPromise<Void>?)?
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -1,16 +1,16 @@
 import NIOCore
 public import NIOSSL
 
-/// The answers to handshakes by which an authority verifies that a name leads here (`tls-alpn-01`, RFC 8737).
+/// The answers to handshakes by which an authority verifies the control of a name (`tls-alpn-01`, RFC 8737).
 public protocol TLSValidation: Sendable {
-  /// Whether an authority may come now; other handshakes are then not looked into.
+  /// Whether an authority may connect now. Otherwise handshakes are not examined.
   var isExpected: Bool { get }
-  /// Returns the context of the certificate that proves the control of a name; nil if nothing is to be proved of it.
+  /// Returns the context of the certificate that proves the control of a name; nil if no validation of it is pending.
   func context(for name: String) -> NIOSSLContext?
 }
 
-/// Looks at the first message of a TLS connection, and puts TLS in its place: that of a validation if the client speaks
-/// its protocol alone and a name is to be proved (RFC 8737 3), else the usual one.
+/// Reads the first message of a TLS connection, and replaces itself by TLS: for a validation if the client offers only its
+/// protocol and a validation of the name is pending (RFC 8737 3), otherwise with the usual context.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ValidationHandler: ChannelInboundHandler, RemovableChannelHandler,

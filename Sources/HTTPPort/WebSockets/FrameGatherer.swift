@@ -3,13 +3,14 @@ public import NIOWebSocket
 
 /// Gathers the frames that a server sends over a WebSocket (RFC 6455 5.2: unmasked and unfragmented) between two
 /// flushes into one buffer and one write. NIO's encoder makes two writes per frame and a buffer for each header; it
-/// stays in the pipeline for NIO's own frames, and the gatherer writes from its place.
+/// stays in the pipeline for NIO's own frames, and the gatherer writes from its position.
 ///
-///  Confined to its channel's loop. It is a class, since a write may call back into it before it returns, with an error or with restored writability.
+/// Confined to its channel's loop. It is a class, since a write may call back into it before it returns, with an error or with
+/// restored writability.
 public final class FrameGatherer {
   private let encoder: ChannelHandlerContext
   private var gathered = ByteBuffer()
-  /// The length of the last write in bytes, the estimate for the next one: growing costs a copy at each doubling.
+  /// The length of the last write in bytes, the initial size of the next buffer: growing costs a copy at each doubling.
   private var usual = 0
   /// Whether something was added since the last flush; part of it may have been written already.
   private var isUnflushed = false

@@ -15,7 +15,7 @@ final class FrameRules: ChannelInboundHandler {
     var frame = unwrapInboundIn(data)
     if frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 {
       if frame.fin { return context.fireChannelRead(data) }
-      // The aggregator keeps a fragment until its message is complete: without what else was read with it.
+      // The aggregator keeps a fragment until its message is complete; so it is copied out of the larger buffer of the read.
       frame.data = frame.data.compact
       return context.fireChannelRead(wrapInboundOut(frame))
     }

@@ -2,28 +2,28 @@ import Basics
 import NIOCore
 import NIOWebSocket
 
-/// The lengths that the headers of frames announce (RFC 6455 5.2), as they come: the bytes of a message before it is complete.
+/// Reads the lengths in the headers of frames (RFC 6455 5.2) as they arrive, to know the bytes of an incomplete message.
 struct FrameLengths {
-  /// The bytes of the frame's header that came, of so many; 0 if none has begun.
+  /// The received bytes of the frame's header, 0 if none has begun, and the header's length.
   private var (headerRead, headerCount) = (0, 2)
   /// The length that the header announces, and the bytes of the header up to its end.
   private var (length, lengthEnd) = (UInt64(0), 2)
-  /// The bytes of the frame that are still to come.
+  /// The missing bytes of the frame.
   private var left = 0
-  /// The bytes that the frames of the message under way announce, and those that came.
+  /// The announced and the received bytes of the current message's frames.
   private var announced = 0
   private(set) var bytes = 0
-  /// Whether the frame ends its message, and whether it is a control frame, which is no part of the message whose fragments it
-  /// stands between (5.4) and whose length NIO's decoder bounds.
+  /// Whether the frame ends its message, and whether it is a control frame, which is not part of the message between whose fragments
+  /// it may be sent (5.4). NIO's decoder bounds its length.
   private var (isFinal, isControl) = (false, false)
-  /// Whether a fragment came that does not end its message.
+  /// Whether a fragment has arrived that does not end its message.
   private var isWithinMessage = false
-  /// Whether a message, or a control frame outside of one, ended in what was read last.
+  /// Whether the last read contained the end of a message, or of a control frame outside of one.
   private(set) var hasEnded = false
   /// Whether no frame and no message is under way.
   var isComplete: Bool { !isWithinMessage && left == 0 && headerRead == 0 }
 
-  /// Reads on. Returns the number of bytes up to the end of the last frame that ends in them, or 0; nil if a message is longer than
+  /// Reads further bytes. Returns their number up to the end of the last complete frame, or 0; nil if a message is longer than
   /// `bytesMax`.
   mutating func read(_ view: ByteBufferView, bytesMax: Int) -> Int? {
     hasEnded = false
@@ -82,18 +82,18 @@ struct FrameLengths {
   }
 }
 
-/// The reason why a WebSocket must end whose message is not complete. The handlers of a socket get it as an error, once: they send a
-/// close frame with a reason. Nothing more is read.
+/// The reason why a WebSocket must end because of an incomplete message. The handlers of a socket get it as an error, once, and send
+/// a close frame with a reason. Nothing more is read.
 public enum LostMessage: Error {
   /// The message was not complete within `HTTPLimits.messageTime`.
   case late
-  /// Others need its memory: the connection must be closed at once, as NIO holds the bytes until then.
+  /// Others need the message's memory: the connection must be closed at once, since NIO holds the bytes until then.
   case memory
 }
 
-/// Bounds the messages of a WebSocket that are not complete, in bytes together with those of others and in time: NIO holds each until
-/// it is complete. It stands in front of NIO's decoder. Before the login they count with all that is not logged in, and a longer one
-/// than `bytesMax` is refused with close code 1009. Afterwards they count with the other unfinished input of the user.
+/// Bounds the incomplete messages of a WebSocket, which NIO holds, in time, and in bytes together with those of other sockets. It is
+/// placed before NIO's decoder. Before the login messages count to the memory without a login, and one longer than `bytesMax` is
+/// refused with close code 1009. Afterwards they count with the user's other unfinished input.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class UnfinishedFrames: ChannelDuplexHandler {
@@ -102,17 +102,17 @@ final class UnfinishedFrames: ChannelDuplexHandler {
   typealias OutboundIn = ByteBuffer
 
   private let bytesMax: Int
-  /// The memory of all such messages; nil where it has no bound.
+  /// The memory of all such messages; nil without a bound.
   private let bound: HTTPMemory?
   /// The network of the client; its user from the login on.
   private var owner: String
   private var isLoggedIn = false
   private var lengths = FrameLengths()
-  /// The memory of the message that is not complete; nil after the login while it is small.
+  /// The memory of the incomplete message; nil after the login while it is small.
   private var memory: MemoryBound.Holder?
-  /// The number of the holder: the notice that a former one has ended can still come.
+  /// The number of the holder, by which late notices of former holders are recognised.
   private var number = 0
-  /// The time since which it is not complete, without that in which the socket was not read.
+  /// The beginning of the incomplete message, moved by the time in which the socket was not read.
   private var since: NIODeadline?
   /// The time since which the socket is not read, while a message is not complete.
   private var unreadSince: NIODeadline?
@@ -164,7 +164,7 @@ final class UnfinishedFrames: ChannelDuplexHandler {
       startTimer(context)
     }
     guard whole < bytes.readableBytes else { return context.fireChannelRead(data) }
-    // The decoder keeps the beginning of a frame, and with it all of the buffer in which it gets it.
+    // Only whole frames are passed on, since the decoder would keep the buffer with the beginning of a frame.
     if whole > 0, let frames = bytes.readSlice(length: whole) { context.fireChannelRead(wrapInboundOut(frames)) }
     context.fireChannelRead(wrapInboundOut(bytes.compact))
   }
@@ -190,7 +190,7 @@ final class UnfinishedFrames: ChannelDuplexHandler {
     memory?.hold(bytes)
   }
 
-  /// Ends the socket for others, unless the message is complete meanwhile, or the client has logged in.
+  /// Ends the socket to free memory, unless the message is complete meanwhile, or the client has logged in.
   private func giveUp(_ number: Int) {
     if memory != nil, number == self.number { lose(.memory) }
   }
@@ -202,14 +202,15 @@ final class UnfinishedFrames: ChannelDuplexHandler {
 
   // MARK: Time
 
-  /// Leaves out the time in which the socket was not read.
+  /// Excludes the time in which the socket was not read.
   private func endPause(_ context: ChannelHandlerContext) {
     guard let unread = unreadSince.take(), let since else { return }
     self.since = since + (context.eventLoop.now - unread)
     startTimer(context)
   }
 
-  /// Starts the timer if there is none. It runs on when the message is complete, since most are soon, and looks at the next one.
+  /// Starts the timer if there is none. It is not stopped when the message is complete, since most soon are, but then checks the next
+  /// message.
   private func startTimer(_ context: ChannelHandlerContext) {
     guard timer == nil, let since else { return }
     let me = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -226,7 +227,7 @@ final class UnfinishedFrames: ChannelDuplexHandler {
 }
 
 extension ByteBuffer {
-  /// The bytes in a buffer of at most twice their number: a slice keeps the whole buffer that it is a part of.
+  /// A copy of the bytes in a buffer of at most twice their number, if needed: a slice keeps its whole buffer in memory.
   var compact: ByteBuffer {
     storageCapacity > MemoryBound.waiting(readableBytes) ? ByteBuffer(buffer: self) : self
   }
