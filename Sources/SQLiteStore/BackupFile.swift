@@ -24,13 +24,13 @@ public struct BackupFile {
     try Migration.check(connection, path)
   }
 
-  /// Reads all of it, and returns what is damaged: at most ten lines of the engine.
+  /// Checks the whole file, and returns the engine's report of damage, at most ten lines.
   public func damage() throws -> [String] {
     let lines = try connection.once("PRAGMA integrity_check(10)") { try $0.all { $0.text(0) } }
     return lines == ["ok"] ? [] : lines
   }
 
-  /// The number of steps that the schema lacks of this release's.
+  /// The number of this release's steps that the schema lacks.
   public func missingMigrations() throws -> Int { try Migration.missing(connection) }
 
   /// The domains whose users are in it.

@@ -5,11 +5,11 @@ import Synchronization
 /// The data that every entry needs and that never changes: the addresses of users and rooms, the realms and their
 /// sealers. Shared by all connections.
 ///
-/// A user or room of a transaction that is rolled back must not stay, since its number is issued again. So a rollback
-/// empties the directory; until then no other transaction can have met the number.
+/// A user or room of a transaction that is rolled back must be removed, since its number is issued again. So a rollback
+/// empties the directory; until then no other transaction can have read the number.
 ///
-/// Realms are created, and a realm's rooms all move when their domain changes, only at start, before any read: that
-/// empties it too.
+/// Realms are created, and a realm's rooms move to another domain, only at the start, before any read. This also empties
+/// the directory.
 final class Directory: Sendable {
   private let parties = Mutex(ByteCache<UserID, Party> { _, party in party.heldBytes })
   private let rooms = Mutex(ByteCache<DialogID, RoomName> { _, room in room.heldBytes })

@@ -1,8 +1,8 @@
 import Addresses
 import Dialogs
 
-/// Reads on one connection, inside a transaction that its store has begun. Its methods are in the files of this target
-/// that are named after what they read.
+/// Reads on one connection, inside a transaction that its store has begun. Its methods are in files that are named after
+/// the data that they read.
 ///
 /// It is `Sendable` because the pool keeps it between two uses.
 class Reader: @unchecked Sendable {  // used by one thread at a time: the one that its `ConnectionPool` lends it to
@@ -19,7 +19,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
 
   func begin() throws(StoreFailure) { try connection(.begin).run() }
   func commit() throws(StoreFailure) { try connection(.commit).run() }
-  /// Rolls back. A failure leaves nothing to roll back: the engine has done it.
+  /// Rolls back. A failure is ignored, as the engine has then rolled back already.
   func rollBack() { try? connection(.rollback).run() }
 
   // MARK: Shared by what is read

@@ -4,33 +4,33 @@ public import ServerMetrics
 
 /// The store for one node: one SQLite file with a write-ahead log.
 ///
-/// A commit is synced before `write` returns, whatever else happens to the process or the machine. Reads run on
-/// connections of their own and see one committed state each; they neither wait for the writer nor hold it up. Every
-/// failure of the engine is a `StoreFailure`; an error that a body throws comes through as it is.
+/// A commit is synced before `write` returns, so it survives a crash of the process or the machine. Reads run on separate
+/// connections and see one committed state each; they neither wait for the writer nor block it. Every failure of the
+/// engine is a `StoreFailure`; an error that a body throws is passed on unchanged.
 ///
 ///     let store = try SQLiteStore(path: "/var/lib/parley/parley.db")
 ///     let user = try store.read { try $0.user(BareJID("juliet@example.org")) }
 ///     try store.close()
 public final class SQLiteStore: Store {
   public struct Options: Hashable, Sendable {
-    /// The reads that may run at once; further ones wait.
+    /// The number of reads that may run at once; further ones wait.
     public var readersMax = 4
-    /// The bytes of pages that the writer keeps in memory: the ends of the indexes that messages are added to, and ids
-    /// of long dialogs, among which each new one is looked for.
+    /// The bytes of pages that the writer keeps in memory: the ends of the indexes to which messages are added, and the ids of
+    /// long dialogs, in which each new id is looked up.
     public var writerCacheBytes = 8 << 20
-    /// The same for each reader.
+    /// The bytes of pages that each reader keeps in memory.
     public var readerCacheBytes = 1 << 20
     /// The time to wait for another process that holds the file.
     public var busyTimeout: Duration = .seconds(5)
     /// The bytes in the write-ahead log at which it is copied into the database file and restarted.
     public var checkpointBytes = StoreLimits.walBytesCheckpoint
-    /// Whether another process copies the write-ahead log as it grows (Litestream), and restarts it. It is then left
-    /// alone until it is far longer, and stays when the store is closed.
+    /// Whether another process copies the write-ahead log as it grows (Litestream), and restarts it. The store then restarts
+    /// it only when it is far longer, and keeps it on closing.
     public var isReplicated = false
-    /// The pages (of 4,096 bytes) that the file may have; `nil` for as many as the disk holds.
+    /// The maximum number of pages (of 4,096 bytes) of the file; `nil` for no limit but the disk.
     public var pagesMax: Int64?
-    /// The positions of the log whose message ids gather in memory before they are written to the table. With few of
-    /// them a short log, too, has most of its ids in the table.
+    /// The number of positions of the log whose message ids are gathered in memory before they are written to the table. With a
+    /// small number even a short log has most of its ids in the table.
     public var freshSpan = StoreLimits.freshSpan
 
     public init() {}
@@ -42,7 +42,7 @@ public final class SQLiteStore: Store {
   let checkpointer: Checkpointer
   private let directory = Directory()
 
-  /// Opens the file, creating it and migrating its schema if need be. Throws `StoreFailure`.
+  /// Opens the file; creates it and migrates its schema if needed. Throws `StoreFailure`.
   public init(path: String, options: Options = Options(), metrics: Metrics = Metrics()) throws {
     try WriteGathering.install()
     self.path = path
@@ -68,9 +68,9 @@ public final class SQLiteStore: Store {
     WriteGathering.measure(connection, metrics.syncSeconds)
   }
 
-  /// Reads a file that no store has open, without a change of the file, its log or its folder.
+  /// Reads a file that no store has open, without changing the file, its log or its folder.
   ///
-  /// - Returns: `nil` for a file of an earlier release, which could not be read without migrating it.
+  /// - Returns: `nil` for a file of an earlier release, which cannot be read without migrating it.
   /// - Throws: what `body` throws; `StoreFailure`.
   public static func look<Result>(at path: String, _ body: (any StoreReader) throws -> Result) throws -> Result? {
     let connection = try Connection(path: path, isReadOnly: true)
@@ -83,7 +83,7 @@ public final class SQLiteStore: Store {
   }
 
   private static func prepare(_ connection: Connection, _ path: String, _ options: Options) throws {
-    // Checked before anything is written: the file may be another program's.
+    // Checked before anything is written, since the file may be another program's.
     try Migration.check(connection, path)
     let mode = try connection.once("PRAGMA journal_mode = WAL") { try $0.first { $0.text(0) } }
     guard mode == "wal" else { throw StoreFailure.cannotOpen(path: path, reason: "it cannot have a write-ahead log") }
@@ -130,7 +130,7 @@ public final class SQLiteStore: Store {
   }
 
   /// Copies the write-ahead log into the database and closes it. Waits for reads and writes under way; later ones throw
-  /// `StoreFailure.closed`. The log stays where another process reads it, or is to replicate it.
+  /// `StoreFailure.closed`. The log is kept if another process reads it, or `isReplicated` is set.
   public func close() throws {
     checkpointer.stop()
     try pool.close { writer in
@@ -140,7 +140,7 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// The follower of the log, to be looked for.
+  /// Returns the detector of a process that follows the log.
   public func follower() throws -> LogFollower { try LogFollower(database: path) }
 }
 

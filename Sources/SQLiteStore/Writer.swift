@@ -3,13 +3,13 @@ import Dialogs
 
 /// Writes the log, inside the one transaction of a batch.
 final class Writer: Reader, @unchecked Sendable {  // used only by the one that has borrowed its connection, as `Reader`
-  /// The ids of the last messages, read with the first transaction.
+  /// The ids of the last messages, loaded in the first transaction.
   var origins = OriginGenerations(start: 0, span: 1, slice: 1)
   var filter = OriginFilter(ids: 0)
   private var hasOrigins = false
   /// Whether commits sync the log, as they do when the store is opened.
   private var syncs = true
-  /// Whether a commit before was not synced, and the rows that were changed on this connection before the transaction.
+  /// Whether an earlier commit was not synced, and the number of rows changed on this connection before the transaction.
   private var owesSync = false
   private var changedBefore: Int64 = 0
   var growth = LogGrowth()
@@ -24,7 +24,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
 
   /// Begins a transaction.
   ///
-  /// - Parameter synced: Whether the commit syncs the log, and with it all commits before.
+  /// - Parameter synced: Whether the commit syncs the log, and with it all earlier commits.
   func beginWriting(synced: Bool) throws(StoreFailure) {
     if synced != syncs {
       try connection.execute("PRAGMA synchronous = \(synced ? "FULL" : "NORMAL")")
@@ -34,7 +34,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     try connection(.beginWriting).run()
   }
 
-  /// Reads the ids; called inside the transaction that has begun.
+  /// Loads the ids; called inside the transaction.
   func prepare() throws {
     guard !hasOrigins else { return }
     let end = try originsEnd()
@@ -46,7 +46,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
   override func commit() throws(StoreFailure) {
     try super.commit()
     origins.settle()
-    // The engine syncs nothing for a transaction that has changed nothing.
+    // The engine does not sync for a transaction without changes.
     if syncs, owesSync, connection.changedRows == changedBefore { try connection.syncLog() }
     owesSync = !syncs
   }
@@ -59,7 +59,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     try moveOrigins(entry.position)
     switch entry.fact {
     case .message, .room, .call: try insertEntry(entry, feeds)
-    // Members of a room follow its entries: a marker that only the reader may see is not among them.
+    // Members of a room follow its entries, so a marker that only the reader may see must not be among them.
     case .marker: if entry.room == nil || feeds.isEmpty { try insertEntry(entry, feeds) }
     case .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser, .draft,
       .scheduledMessage, .notification, .undelivered:
@@ -75,8 +75,8 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     }
   }
 
-  /// Inserts a row of `entries`. Each has the counts up to and including itself, so that "how many up to there" is one
-  /// look, wherever "there" is.
+  /// Inserts a row of `entries`. Each has the counts up to and including itself, so that the counts at any position are one
+  /// read.
   private func insertEntry(_ entry: Entry, _ feeds: [FeedRow]) throws {
     let counts = entry.fact.counts
     let before = try connection(.counts, entry.dialog).first { (all: $0.int(0), own: $0.int(1)) }
@@ -122,7 +122,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
 
   func erase(_ position: Position, in dialog: DialogID) throws {
     guard try remove(position, in: dialog) else { return }
-    // The row stays: it counts.
+    // The row is kept for its counts.
     try connection(.blankEntry, dialog, position).run()
   }
 
@@ -155,8 +155,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     return true
   }
 
-  /// Refuses the provisional id of a remote user without a row (`Party.isProvisional`): it is another one after a
-  /// restart.
+  /// Refuses the provisional id of a remote user without a row (`Party.isProvisional`), which changes with a restart.
   func check(stored user: UserID) throws {
     if user.number < 0 { throw StoreFailure.provisional(user.number) }
   }
@@ -251,7 +250,7 @@ extension Query {
     """)
   static let updateDialog = Query(
     "UPDATE dialogs SET sequence = ?2, ordinal = ?3, last = ?4, shown = ?5 WHERE id = ?1")
-  /// It changes a private dialog only: no row of a room.
+  /// It changes only the row of a private dialog, not of a room.
   fileprivate static let updateOwn = Query(
     """
     UPDATE dialogs SET first_own = CASE first WHEN ?2 THEN ?3 ELSE first_own END,

@@ -228,8 +228,8 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
 }
 
 /// Waits for the first request, with a timeout, and decides whether it may upgrade. NIO's upgrader would close the
-/// connection without a response if an upgrade were refused, so that such a request is handled as plain HTTP. The response to it ends
-/// the connection, since NIO's decoder has stopped behind the request.
+/// connection without a response if an upgrade were refused, so such a request is handled as plain HTTP. Its response ends the
+/// connection, since NIO's decoder has stopped after the request.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,

@@ -25,7 +25,7 @@ extension Query {
     "SELECT \(Reader.payloadColumns) FROM payloads p WHERE p.position > ?1 ORDER BY p.position LIMIT ?2")
   fileprivate static let entryAt = Query("SELECT \(Reader.payloadColumns) FROM payloads p WHERE p.position = ?1")
 
-  /// The last id from the sequence, since the last row may have been deleted.
+  /// The last id is read from the sequence, since the last row may have been deleted.
   fileprivate static let lastOutboxEvent = Query("SELECT seq FROM sqlite_sequence WHERE name = 'occurrences'")
   fileprivate static let deleteOutboxEvents = Query(
     """

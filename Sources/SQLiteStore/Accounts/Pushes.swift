@@ -26,8 +26,8 @@ extension Reader {
     }
   }
 
-  /// Reads a registration. A device is stored in place of a service's publish options, with its id as the node and no
-  /// service.
+  /// Reads a registration. A device is stored in the column of a service's publish options, with its id as the node and
+  /// without a service.
   private static func pushRegistration(_ row: Prepared) throws -> PushRegistration {
     let target: PushTarget
     if row.text(1).isEmpty {

@@ -70,7 +70,7 @@ extension Query {
     ON CONFLICT (high, low) DO UPDATE SET number = ?3, time = ?4
     """)
   fileprivate static let deleteStreams = Query("DELETE FROM streams WHERE high BETWEEN ?2 AND ?3 AND time < ?1")
-  /// The length of a value is read without the value.
+  /// The engine reads the length of a value without the value.
   fileprivate static let suspended = Query(
     """
     SELECT user, high, low, expires, state FROM suspended WHERE id IN (

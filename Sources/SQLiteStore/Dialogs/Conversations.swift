@@ -17,8 +17,8 @@ extension Reader {
     }
   }
 
-  /// Reads all of them, since the counts are of all, but more only of the page. It is one transaction, so page and
-  /// counts are of one moment.
+  /// Reads all conversations for the counts, but details only for the page. It is one transaction, so page and counts
+  /// belong together.
   func conversations(of log: LogAccess, _ query: ConversationQuery) throws -> ConversationPage {
     let user = log.user
     var page = ConversationPage(conversations: [], complete: true, total: 0, unreadConversations: 0, unread: 0)
@@ -58,13 +58,13 @@ extension Reader {
     return try connection(.summaries, user).all { row -> ConversationSummary? in
       let (dialog, flag) = (DialogID(row.int(0)), row.int(5))
       let found = try lastKept(in: dialog, flag, for: user, before: .end, &looks)
-      // Usually the last entry is shown, and no second look is needed.
+      // Usually the last entry is shown, and no second read is needed.
       var said = found
       if found?.isShown != true {
         let behind = min(Position(found?.position ?? .max), Position(row.int(6)).next)
         said = try lastKept(in: dialog, flag, for: user, before: behind, shown: true, &looks)
       }
-      // The last message stands for entries that are too far behind the end.
+      // If the last entry of the archive is too far from the end, the last message is used instead.
       guard let last = found ?? said else { return nil }
       return ConversationSummary(
         dialog: dialog, isRoom: row.int(1) == Self.roomKind,
@@ -78,7 +78,7 @@ extension Reader {
   /// - Parameters:
   ///   - flag: the flag of entries in this archive.
   ///   - shown: whether it must be shown.
-  ///   - looks: how many rows may be looked at for further dialogs.
+  ///   - looks: the number of rows that may still be examined.
   private func lastKept(
     in dialog: DialogID, _ flag: Int64, for user: UserID, before: Position, shown: Bool = false, _ looks: inout Int
   ) throws -> (position: Int64, isShown: Bool)? {
@@ -116,7 +116,7 @@ extension Reader {
 }
 
 extension Query {
-  /// Takes a look at each dialog of the user.
+  /// Reads a row of each dialog of the user.
   fileprivate static let displayed = Query(
     """
     SELECT m.displayed, m.position, d.id, d.kind, d.first, d.second
@@ -129,7 +129,7 @@ extension Query {
     CASE WHEN d.second = ?1 AND d.first <> ?1 THEN \(EntryFlags.secondArchived.rawValue)
       ELSE \(EntryFlags.firstArchived.rawValue) END
     """
-  /// Takes a look at each dialog of the user.
+  /// Reads a row of each dialog of the user.
   fileprivate static let summaries = Query(
     """
     SELECT d.id, d.kind, d.first, d.second,
@@ -137,7 +137,8 @@ extension Query {
       \(kept), d.shown
     FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1 AND d.kind < \(Reader.endingKind)
     """)
-  /// The newest entries first, whether each is shown, and whether it is kept and seen. A dialog's read ends at the first one that is.
+  /// Returns the newest entries first, whether each is shown, and whether the user has it in the archive and has not deleted it. The
+  /// read of a dialog ends at the first such entry.
   fileprivate static let lastEntries = Query(
     """
     SELECT e.position, e.flags & \(EntryFlags.shown.rawValue) <> 0,

@@ -55,7 +55,7 @@ extension FactCoding {
     out.write(settings.position.number)
   }
 
-  /// Reads the days behind the other settings; the first ones have none.
+  /// Reads the days, which follow the other settings; rows of earlier versions have none.
   private static func days(_ from: inout ByteReader) throws(StoreFailure) -> Int? {
     if from.isAtEnd { return nil }
     return try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }

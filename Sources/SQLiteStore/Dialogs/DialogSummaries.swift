@@ -13,9 +13,9 @@ extension Reader {
 }
 
 extension Query {
-  /// It takes one pass over the user's rows and a look at each dialog, about a microsecond each: keeping them in order
-  /// would cost every message two more rows per member. Mentions are counted only in unread dialogs: a mention makes a
-  /// message unread.
+  /// It reads the user's rows and a row of each dialog, about a microsecond each: an index in the order of lists would cost
+  /// every message two more rows per member. Mentions are counted only in unread dialogs, since a message with a mention
+  /// is unread.
   static let dialogSummaries = Query(
     """
     SELECT s.dialog, s.kind, s.shown, s.unread,

@@ -1,5 +1,5 @@
-/// The bytes bound to a statement, side by side in one piece of memory that is reused for each message: no allocation
-/// and no second copy by the engine.
+/// The bytes bound to a statement, side by side in one block of memory that is reused for each message, which saves
+/// allocations and a second copy by the engine.
 final class Arena {
   private var base: UnsafeMutableRawPointer
   private var capacity: Int
@@ -12,8 +12,8 @@ final class Arena {
 
   deinit { base.deallocate() }
 
-  /// Drops what was placed and makes room. The bytes placed until the next call must not exceed `bytes`, so that
-  /// nothing moves.
+  /// Drops all placed bytes and makes room. The bytes placed until the next call must not exceed `bytes`, so that the block
+  /// is not moved.
   func begin(_ bytes: Int) {
     used = 0
     guard bytes > capacity else { return }

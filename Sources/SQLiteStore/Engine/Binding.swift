@@ -6,7 +6,7 @@ import Dialogs
 ///
 /// The functions that bind are generic by number of values, not by parameter packs: those are not specialised (Swift
 /// 6.3), so that each value would cost calls through its witness table. Measured for the 24 values of a message's
-/// payload: 379 instructions so, 3,980 with a pack, 366 with numbers written out.
+/// payload: 379 instructions, against 3,980 with a pack and 366 with numbers written out.
 protocol Bindable {
   /// Returns the engine's code.
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32
@@ -49,7 +49,7 @@ extension Connection {
 }
 
 extension Prepared {
-  /// Binds the next parameter. Returns the statement with the one behind it as the next.
+  /// Binds the next parameter, and returns the statement with the following one as the next.
   @inline(__always)
   func bind<A: Bindable>(_ a: A) throws(StoreFailure) -> Prepared {
     guard a.bind(to: raw, at: next) == SQLITE_OK else { throw StoreFailure(sqlite3_db_handle(raw)) }
@@ -152,7 +152,7 @@ extension [UInt8]: Bindable {
   }
 }
 
-/// The text stays in place until the statement has run.
+/// The engine does not copy the text, which stays in place until the statement has run.
 extension Arena.Text: Bindable {
   @inline(__always)
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
@@ -161,7 +161,7 @@ extension Arena.Text: Bindable {
   }
 }
 
-/// The bytes stay in place until the statement has run.
+/// The engine does not copy the bytes, which stay in place until the statement has run.
 extension Arena.Bytes: Bindable {
   @inline(__always)
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {

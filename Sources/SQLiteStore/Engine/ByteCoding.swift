@@ -35,7 +35,7 @@ struct ByteWriter {
   }
 }
 
-/// Reads the output of `ByteWriter`. Throws `StoreFailure.corrupt` at anything else.
+/// Reads the output of `ByteWriter`. Throws `StoreFailure.corrupt` for any other bytes.
 struct ByteReader {
   private let bytes: [UInt8]
   private var place = 0

@@ -2,37 +2,37 @@ import CSQLite
 import Glibc
 import Synchronization
 
-/// A file layer for the connections that write beside the commits: the one that copies the write-ahead log into the
+/// A file layer for the connections that write concurrently with commits: the one that copies the write-ahead log into the
 /// database, and the one that copies the database (`SQLiteStore.copy`). Theory:
 ///
 /// The engine writes all pages of a checkpoint at once and then syncs them. Commits that need the disk meanwhile wait
-/// behind some ten megabytes (measured: one message in a hundred, at 300 a second). This layer has the pages written in
-/// slices: it syncs after each `StoreLimits.checkpointSliceBytes`, and leaves the disk to the commits for three times as
-/// long as that took. It does so for as long as the log has room; when it does not, the checkpoint is `isUrgent` and
-/// runs at full speed. A copy is never urgent; its slices are only written back, without the file system's journal, which
-/// commits wait for where the log grows, and it is synced as a whole at its end.
+/// for some ten megabytes (measured: one message in a hundred, at 300 a second). This layer writes the pages in slices: it
+/// syncs after each `StoreLimits.checkpointSliceBytes`, and leaves the disk to the commits for three times as long as that
+/// took. When the log has no room left, the checkpoint is `isUrgent` and runs at full speed. A copy is never urgent. Its
+/// slices are only written back, without the file system's journal, for which commits wait when the log grows, and it is
+/// synced as a whole at its end.
 ///
-/// Only `xWrite` of the database file differs from the system's layer, so the file's table of methods is a copy with
-/// that one entry replaced, and the layer's state stands behind the system's own in the memory of the file.
+/// Only `xWrite` of the database file differs from the system's layer, so the file's table of methods is a copy with that
+/// entry replaced. The layer's state follows the system's own in the memory of the file.
 enum CheckpointPacing {
   static let name = "parley-checkpoint"
   static let copyName = "parley-copy"
 
-  /// The pressure of the log on a checkpoint: reported with each commit, read while pages are copied.
+  /// The length of the log during a checkpoint: reported with each commit, read while pages are copied.
   final class Pressure: Sendable {
     private let frames = Atomic<Int32>(0)
     private let isStopping = Atomic<Bool>(false)
     private let usualFrames: Int32
     private let urgentFrames: Atomic<Int32>
 
-    /// Creates the pressure of a log that is to have `usualFrames` pages.
+    /// Creates the pressure of a log that usually has `usualFrames` pages.
     init(usualFrames: Int32) {
       self.usualFrames = usualFrames
       urgentFrames = Atomic(usualFrames)
     }
 
-    /// Begins a checkpoint, which is urgent when the log is a quarter longer than now. It may be long already, since a
-    /// reader has held it, and commits are to be spared then, too.
+    /// Begins a checkpoint, which becomes urgent when the log is a quarter longer than now. The present length counts, since
+    /// commits should not be slowed either if the log is long because of a reader.
     func begin() {
       let now = Int64(max(usualFrames, pages))
       urgentFrames.store(Int32(clamping: now + now / 4), ordering: .relaxed)
@@ -131,7 +131,7 @@ enum CheckpointPacing {
     guard let root = system.root, let xOpen = root.pointee.xOpen, let file else { return SQLITE_ERROR }
     let code = xOpen(root, path, file, flags, outFlags)
     guard code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let methods = file.pointee.pMethods else { return code }
-    // File systems without locks have other methods; those files are written as ever.
+    // File systems without locks have other methods; their files are written without pacing.
     let isKnown = known.withLock { known in
       if known == nil {
         known = UInt(bitPattern: methods)
@@ -164,8 +164,8 @@ enum CheckpointPacing {
       guard state.pointee.count >= slice else { return code }
       state.pointee.count = 0
       let start = ContinuousClock.now
-      // Opening and closing the file once more ends the engine's locks on it, which a copy's file needs none of. A file
-      // system that cannot write back is synced.
+      // Opening and closing the file again would end the engine's locks on it, but a copy's file needs none. If the file
+      // system cannot write back, it is synced.
       if copyPath.map({ write_back($0) }) != 0 {
         guard let code = system.plain.pointee.xSync?(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY), code == SQLITE_OK
         else { return SQLITE_IOERR }
@@ -174,7 +174,7 @@ enum CheckpointPacing {
       return code
     }
 
-  /// Leaves the disk to the commits for `share` times as long as it was used since `start`.
+  /// Sleeps for `share` times the time since `start`, to leave the disk to the commits.
   static func pause(since start: ContinuousClock.Instant, share: Int) {
     let pause = min((ContinuousClock.now - start) * share, StoreLimits.checkpointPauseMax)
     usleep(UInt32(pause.components.attoseconds / 1_000_000_000_000))

@@ -7,22 +7,21 @@ import Synchronization
 /// Keeps the write-ahead log short. Theory:
 ///
 /// The log grows with each commit; a checkpoint copies its pages into the database. The engine would do that in the
-/// commit that crosses a bound, and make the committer wait for it. Here it happens on a queue of its own, in two
-/// steps: first everything committed so far is copied beside the running writer, in passes, each of which has less to
-/// copy than the one before; then, between two transactions, the few pages that came meanwhile, after which the writer
-/// restarts the log from its beginning. A log that is never restarted would grow for ever under load; and rewriting the
-/// same blocks costs half of what new blocks cost. For that reason the log's blocks are also written once, as zeros,
-/// before the first commits need them: a commit into new blocks waits for the file system's journal as well. That is
-/// done when the log has a thirty-second of its length, since a server that is hardly used does not need it, and again
-/// before a log that a reader holds has used them up.
+/// commit that crosses a bound, and make the committer wait. Here it happens on a separate queue, in two steps: first
+/// everything committed so far is copied while the writer runs, in passes, each of which has less to copy than the former
+/// one; then, between two transactions, the few remaining pages, after which the writer restarts the log from its
+/// beginning. A log that is never restarted would grow for ever under load, and rewriting the same blocks costs half as
+/// much as new blocks. For that reason the log's blocks are also written once in advance, as zeros: a commit into new
+/// blocks waits for the file system's journal as well. This is done when the log has reached a thirty-second of its usual
+/// length, since a server that is hardly used does not need it, and again before a log that a reader holds has used them
+/// up.
 ///
-/// A reader of an earlier state, such as a backup or a program that replicates the log, keeps it from being restarted
-/// for as long as it reads. The writer would wait for it in vain, so a pass that finds nothing to copy although there is
-/// something ends the run.
+/// A reader of an earlier state, such as a backup or a program that replicates the log, prevents the restart as long as it
+/// reads. The writer must not wait for it, so a pass that can copy nothing although pages are left ends the run.
 ///
-/// States: idle; pending (one run is queued); each commit that leaves the log longer than
-/// `SQLiteStore.Options.checkpointBytes` asks for a run, after one that was held up only when the log is some pages
-/// longer. A run is slow for the sake of commits (`CheckpointPacing`) until the log is a quarter longer than at its
+/// States: idle; pending (one run is queued). Each commit that leaves the log longer than
+/// `SQLiteStore.Options.checkpointBytes` requests a run; after a run that a reader has blocked, only when the log is some
+/// pages longer. A run is slowed in favour of commits (`CheckpointPacing`) until the log is a quarter longer than at its
 /// beginning.
 final class Checkpointer: Sendable {
   private let queue = DispatchQueue(label: "parley.checkpoint", qos: .utility)
@@ -30,9 +29,9 @@ final class Checkpointer: Sendable {
   private let path: String
   private let pool: ConnectionPool
   private let framesMax: Int32
-  /// The pages of the log at which the next run is asked for.
+  /// The pages of the log at which the next run is requested.
   let asking: Atomic<Int32>
-  /// The bytes of the log whose blocks are written beforehand at first, and the pages at which blocks are written next.
+  /// The bytes of the log whose blocks are written in advance at first, and the pages at which blocks are written next.
   private let preparedBytes: Int64
   private let (aheadBytes, restBytes): (Int64, Int64)
   private let preparing: Atomic<Int32>
@@ -41,7 +40,7 @@ final class Checkpointer: Sendable {
   private let busyTimeout: Duration
   private let seconds: Histogram<Single>
   private let pressure: CheckpointPacing.Pressure
-  /// The connection that copies beside the running writer; opened with the first run, used on `queue` alone.
+  /// The connection that copies while the writer runs; opened with the first run, used only on `queue`.
   private let connection = Mutex<Connection?>(nil)
 
   /// Creates a checkpointer that copies the log when it has `bytesMax` bytes.
@@ -57,7 +56,7 @@ final class Checkpointer: Sendable {
     self.pool = pool
     framesMax = Int32(clamping: bytesMax / pageSize)
     asking = Atomic(framesMax)
-    // Most of the log that a replicator should never need is not written beforehand.
+    // Most of the longer log for a replicator should never be needed, and is not written in advance.
     let usual = keepsLog ? min(bytesMax, StoreLimits.walBytesCheckpoint) : bytesMax
     preparedBytes = usual + usual / 4
     (aheadBytes, restBytes) = (usual / StoreLimits.preparedAheadShare, usual / StoreLimits.preparedRestShare)
@@ -67,8 +66,8 @@ final class Checkpointer: Sendable {
     pressure = CheckpointPacing.Pressure(usualFrames: framesMax)
   }
 
-  /// The engine copies the log when its last connection closes, which is this one where the store is dropped without being
-  /// closed; it must not outlive `pressure`, as it would if it were left to the order of the properties.
+  /// Closes the connection before `pressure` is released, which the order of the properties would not ensure: if the store is dropped
+  /// without being closed, this is the last connection, and the engine copies the log when it closes.
   deinit { connection.withLock { $0 = nil } }
 
   /// Has the writer's connection report its commits, until `stop`.
@@ -84,7 +83,7 @@ final class Checkpointer: Sendable {
         if frames >= asking {
           checkpointer.ask()
         } else if frames < checkpointer.framesMax, asking > checkpointer.framesMax {
-          // Somebody else has restarted the log.
+          // Another process has restarted the log.
           checkpointer.asking.store(checkpointer.framesMax, ordering: .relaxed)
         }
         return SQLITE_OK
@@ -99,8 +98,8 @@ final class Checkpointer: Sendable {
     }
   }
 
-  /// Runs once. A failure is not reported: the log grows, a later commit asks again, and when the disk is full or
-  /// broken that commit itself fails.
+  /// Runs once. A failure is not reported: the log grows and a later commit requests another run; if the disk is full or
+  /// broken, that commit fails itself.
   private func run() {
     let start = ContinuousClock.now
     pressure.begin()

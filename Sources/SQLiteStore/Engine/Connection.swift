@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 /// The text of a statement, numbered so that each connection finds its prepared form by index. It must be a `static
-/// let`: every value takes a number.
+/// let`, since every value takes a new number.
 struct Query: Sendable {
   let text: String
   let number: Int
@@ -26,13 +26,13 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
   ///
   /// - Parameters:
   ///   - cacheBytes: the memory for pages of the file; at least 64 KiB.
-  ///   - busyTimeout: how long a statement waits for another process that holds the file.
+  ///   - busyTimeout: the time for which a statement waits for another process that holds the file.
   ///   - layer: the name of the file layer; `nil` for the default one.
   ///   - keepsLog: whether closing the file's last connection leaves the write-ahead log as it is. Otherwise the engine
   ///     copies it into the database and removes it.
-  ///   - isReadOnly: whether nothing of the file, its log and its folder is changed. A file without a log must not be
+  ///   - isReadOnly: whether the file, its log and its folder must not be changed. A file without a log must not be
   ///     opened by others meanwhile.
-  /// - Throws: `StoreFailure.cannotOpen`, or `.foreign` for a file that is no database.
+  /// - Throws: `StoreFailure.cannotOpen`, or `.foreign` for a file that is not a database.
   init(
     path: String, cacheBytes: Int = 0, busyTimeout: Duration = .zero, layer: String? = nil,
     keepsLog: Bool = false, isReadOnly: Bool = false
@@ -85,7 +85,7 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
     sqlite3_close(handle)
   }
 
-  /// Sets how long a statement waits for another process that holds the file.
+  /// Sets the time for which a statement waits for another process that holds the file.
   func wait(upTo timeout: Duration) {
     let (seconds, attoseconds) = timeout.components
     sqlite3_busy_timeout(handle, Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000))
@@ -94,7 +94,7 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Returns the statement. All its parameters must be bound anew. It is inlined, so that the numbers of parameters are
+  /// Returns the statement. All its parameters must be bound again. It is inlined, so that the numbers of parameters are
   /// constants where they are bound.
   @inline(__always)
   func callAsFunction(_ query: Query) throws(StoreFailure) -> Prepared { Prepared(raw: try statement(query)) }
@@ -107,7 +107,7 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
     return statement
   }
 
-  /// Returns the statement with this text, which is one of a bounded number.
+  /// Returns the statement with this text. The number of different texts must be bounded, since each is kept prepared.
   func named(_ text: String) throws(StoreFailure) -> Prepared {
     if let statement = named[text] { return Prepared(raw: statement) }
     let statement = try prepare(text)
@@ -151,8 +151,8 @@ final class Connection: @unchecked Sendable {  // lent to one thread at a time b
   }
 }
 
-/// A prepared statement: bind, then `run`, `first` or `all`. Every use binds all of its parameters, so that none keeps
-/// a value or a pointer of the use before.
+/// A prepared statement: bind, then `run`, `first` or `all`. Every use binds all of its parameters, so that none keeps a
+/// value or a pointer of an earlier use.
 struct Prepared {
   let raw: OpaquePointer
   /// The number of the parameter that is bound next.

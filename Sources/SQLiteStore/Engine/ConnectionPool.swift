@@ -3,11 +3,10 @@ import Synchronization
 
 /// The connections to one database file. Theory:
 ///
-/// One connection writes, and a few read. A thread borrows a connection for as long as its body runs, and runs the body
-/// itself; it waits if none is free. With a write-ahead log a reader sees one committed state and neither waits for the
-/// writer nor holds it up.
+/// One connection writes, and a few read. A thread borrows a connection while its body runs, and waits if none is free. With
+/// a write-ahead log a reader sees one committed state, and neither waits for the writer nor blocks it.
 ///
-/// States: open; closed, in which nothing is lent any more. Closing waits until everything that was lent has come back.
+/// States: open; closed, in which no connection is lent. Closing waits until all lent connections have been returned.
 final class ConnectionPool: Sendable {
   private struct State {
     var writer: Writer?
@@ -22,7 +21,7 @@ final class ConnectionPool: Sendable {
 
   ///
   /// - Parameters:
-  ///   - readersMax: how many reads run at once; further ones wait.
+  ///   - readersMax: the number of reads that run at once; further ones wait.
   ///   - makeReader: opens one more connection.
   init(writer: Writer, readersMax: Int, makeReader: @escaping @Sendable () throws -> Reader) {
     state = Mutex(State(writer: writer))
@@ -41,8 +40,8 @@ final class ConnectionPool: Sendable {
     return try body(writer)
   }
 
-  /// Runs `body` with a connection that reads. `body` must not read again: it would hold two connections, and if all
-  /// are held so every thread would wait for ever.
+  /// Runs `body` with a connection that reads. `body` must not read again: if all threads held one connection and waited
+  /// for a second one, they would wait for ever.
   ///
   /// - Throws: `StoreFailure.closed`, what opening a connection throws, and what `body` throws.
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {

@@ -5,10 +5,9 @@ import Dispatch
 import Glibc
 
 extension SQLiteStore {
-  /// Copies by `VACUUM INTO`, on a connection of its own: one snapshot, without free space, in a file that needs no
-  /// other beside it. It takes no lock that a commit waits for, and leaves the disk to the commits between its slices
-  /// (`CheckpointPacing`) and the processor to everybody. While it runs the write-ahead log cannot be restarted, so that it grows with everything
-  /// written meanwhile.
+  /// Copies by `VACUUM INTO`, on a separate connection: one snapshot, without free space, in a single complete file. It takes
+  /// no lock that a commit needs, leaves the disk to the commits between its slices (`CheckpointPacing`), and has a low
+  /// priority. While it runs the write-ahead log cannot be restarted, and grows with everything written meanwhile.
   public func copy(to target: String, until cancellation: Cancellation) throws {
     try CheckpointPacing.install()
     try Aside.run { [self] in try copyHere(to: target, until: cancellation) }
@@ -17,15 +16,15 @@ extension SQLiteStore {
   /// Copies a file that this process has not opened, in the same way. Another process may use it meanwhile.
   ///
   /// - Parameters:
-  ///   - isShared: whether a server uses the file, to whose commits the disk is left; otherwise the copy has full speed.
-  ///   - isReplicated: whether the write-ahead log is left alone (`Options.isReplicated`).
+  ///   - isShared: whether a server uses the file, so that the copy leaves the disk to its commits; otherwise it has full speed.
+  ///   - isReplicated: whether the write-ahead log must stay as it is (`Options.isReplicated`).
   /// - Throws: `StoreFailure`.
   public static func copy(
     _ path: String, to target: String, isShared: Bool, isReplicated: Bool, until cancellation: Cancellation
   ) throws {
     try WriteGathering.install()
     try CheckpointPacing.install()
-    // The layer must not write the file itself, whose locks it would end: the log is the server's to copy.
+    // The layer must not write the database file, since that would end the server's locks on it: only the server copies the log.
     let connection = try Connection(
       path: path, cacheBytes: StoreLimits.copyCacheBytes, busyTimeout: Options().busyTimeout,
       layer: isShared ? CheckpointPacing.copyName : nil, keepsLog: isShared || isReplicated)
@@ -42,7 +41,7 @@ extension SQLiteStore {
   }
 
   private static func vacuum(_ connection: Connection, into target: String, until cancellation: Cancellation) throws {
-    // The engine asks between its steps.
+    // The engine calls this between its steps.
     sqlite3_progress_handler(
       connection.handle, StoreLimits.copyStepsAtOnce,
       { $0.map { Unmanaged<Cancellation>.fromOpaque($0).takeUnretainedValue().isSet } == true ? 1 : 0 },
@@ -52,8 +51,7 @@ extension SQLiteStore {
   }
 }
 
-/// Work on a thread of its own that gives way to other threads. One of a pool would never get its priority back, which
-/// takes privileges.
+/// Runs work on a new thread with a low priority. A thread of a pool could not get its priority back without privileges.
 private final class Aside: @unchecked Sendable {  // `result` is written before `done`, and read after it
   private let body: () throws -> Void
   private var result: Result<Void, any Error> = .success(())
@@ -70,7 +68,7 @@ private final class Aside: @unchecked Sendable {  // `result` is written before 
       { work in
         guard let work else { return nil }
         let mine = Unmanaged<Aside>.fromOpaque(work).takeRetainedValue()
-        // Of this thread alone (setpriority(2), "C library/kernel differences").
+        // Only for this thread (setpriority(2), "C library/kernel differences").
         setpriority(Int32(PRIO_PROCESS.rawValue), 0, StoreLimits.copyNiceness)
         mine.result = Result { try mine.body() }
         mine.done.signal()

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Finds out whether another process reads the database all the time, as a replicator does: it holds one of the locks of
-/// readers in the index of the write-ahead log (sqlite.org/walformat.html 2.3.1). Locks of this process do not count.
+/// Detects whether another process reads the database permanently, as a replicator does: it holds a reader's lock in the
+/// index of the write-ahead log (sqlite.org/walformat.html 2.3.1). Locks of this process do not count.
 public struct LogFollower: Sendable {
   /// Stays open: closing it would release every lock that this process has on the file (fcntl(2)).
   private let index: Int32
@@ -14,7 +14,7 @@ public struct LogFollower: Sendable {
     guard index >= 0 else { throw .cannotOpen(path: path + "-shm", reason: String(cString: strerror(errno))) }
   }
 
-  /// Whether another process reads at this moment. A replicator does not while it copies the log into the database.
+  /// Whether another process reads at this moment. A replicator holds no lock while it copies the log into the database.
   public var isThere: Bool {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)

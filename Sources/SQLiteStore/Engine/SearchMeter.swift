@@ -1,10 +1,10 @@
 import CSQLite
 
-/// Counts the looks of one search, as steps of the engine, and ends it at a bound. Theory:
+/// Counts the looks of one search, measured in steps of the engine, and ends it at a bound. Theory:
 ///
-/// The full-text engine looks for a row that has all words within one step of a statement, however many rows it passes over in which
-/// they do not meet: neither a number of rows nor a range of them bounds it. But it reads the pages of its index by statements of its
-/// own, whose steps the engine reports as it does those of any other, and a page has a bounded number of rows.
+/// The full-text engine finds a row with all words within one step of a statement, however many rows without all of them it skips:
+/// neither a number nor a range of rows bounds it. But it reads the pages of its index by separate statements, whose steps the engine
+/// reports like those of any other, and a page has a bounded number of rows.
 ///
 /// Used by one thread.
 final class SearchMeter {
@@ -14,13 +14,13 @@ final class SearchMeter {
 
   init(_ looksMax: Int) { self.looksMax = looksMax }
 
-  /// Notes one more look. Returns whether it is one too many.
+  /// Counts one more look. Returns whether the bound is exceeded.
   func look() -> Bool {
     looks += 1
     return looks > looksMax
   }
 
-  /// Notes a row that was found: the looks for it alone do not count.
+  /// Notes a row that was found, whose own looks do not count.
   func rowCame() {
     looks = max(looksAtRow, looks - StoreLimits.searchRowLooks)
     looksAtRow = looks
@@ -28,7 +28,8 @@ final class SearchMeter {
 }
 
 extension Connection {
-  /// Runs `body`, whose statements fail with `StoreFailure.isInterruption` behind the looks of the meter. What was read is valid.
+  /// Runs `body`, whose statements fail with `StoreFailure.isInterruption` once the meter's looks are used up. Rows that were read
+  /// before are valid.
   func metered(by meter: SearchMeter, _ body: () throws -> Void) throws {
     sqlite3_progress_handler(
       handle, StoreLimits.searchStepsPerLook,

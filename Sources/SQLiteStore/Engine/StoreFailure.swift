@@ -4,7 +4,7 @@ import CSQLite
 public enum StoreFailure: Error, Hashable, Sendable {
   /// The folder is missing, or may not be written.
   case cannotOpen(path: String, reason: String)
-  /// The file is another program's database, or no database.
+  /// The file is another program's database, or not a database.
   case foreign(path: String)
   /// The file was written by a newer release.
   case schemaTooNew(found: Int, known: Int)
@@ -16,7 +16,7 @@ public enum StoreFailure: Error, Hashable, Sendable {
   case locked
   /// No space is left on the device, or the file has reached its bound.
   case full
-  /// A user without a row was to be stored as an author or member.
+  /// A user without a row cannot be stored as an author or member.
   case provisional(Int64)
   /// The stored data is invalid: a damaged file.
   case corrupt(String)

@@ -8,12 +8,12 @@ import ServerMetrics
 /// gathering halves the cost of a message). This layer keeps appended bytes in memory and hands them on in pieces of up
 /// to `StoreLimits.gatheredBytesMax`.
 ///
-/// The difference cannot be seen: other connections read a commit's pages only after the engine has published the
-/// commit, and the last page of a commit is never held back; any other operation on the file (read, sync, cut, ask for
-/// its size, close) first hands on the held bytes. A write that fails when handed on late still fails before its commit
-/// is published, and the held bytes are dropped with the transaction.
+/// The difference is invisible: other connections read a commit's pages only after the engine has published the commit,
+/// and the last page of a commit is never held back; any other operation on the file (read, sync, truncate, size, close)
+/// first hands on the held bytes. A delayed write that fails still fails before its commit is published, and the held
+/// bytes are dropped with the transaction.
 ///
-/// Only write-ahead logs are treated so; every other file is opened by the system's own layer as ever.
+/// Only write-ahead logs are handled so; every other file uses the system's own layer.
 ///
 /// The states of one log: nothing held; holding `count` bytes that belong at `start`; passing on (from the header of a
 /// commit's last page to the next header), in which nothing is held.
@@ -32,8 +32,8 @@ enum WriteGathering {
   }
 
   private static let installed: Int32 = {
-    // Otherwise each allocation of the engine takes a lock of the process, to count bytes that nobody asks for. Refused where
-    // the engine is in use already, which changes nothing else.
+    // Otherwise each allocation of the engine takes a global lock to count bytes for statistics that are not used. The call fails
+    // harmlessly if the engine is in use already.
     _ = sqlite3_config_memstatus(0)
     guard let root = system.root else { return SQLITE_ERROR }
     system.layer.initialize(to: root.pointee)
@@ -68,7 +68,7 @@ enum WriteGathering {
       guard flags & SQLITE_OPEN_WAL != 0 else { return xOpen(root, path, file, flags, outFlags) }
       let log = Gathered(file)
       log.state.initialize(to: Gathered.State())
-      // The engine closes a file only when it has methods.
+      // The engine closes a file only if it has methods.
       file.pointee.pMethods = nil
       let code = xOpen(root, path, log.inner, flags, outFlags)
       if code == SQLITE_OK { file.pointee.pMethods = UnsafePointer(WriteGathering.system.methods) }
@@ -130,8 +130,8 @@ enum WriteGathering {
     xShmMap: nil, xShmLock: nil, xShmBarrier: nil, xShmUnmap: nil, xFetch: nil, xUnfetch: nil)
 }
 
-/// A write-ahead log in the memory that the engine gives for it: the engine's part, this layer's state, the system's
-/// own file.
+/// A write-ahead log in the memory that the engine provides for it: the engine's part, this layer's state, and the
+/// system's own file.
 private struct Gathered {
   struct State {
     var buffer: UnsafeMutableRawPointer?
@@ -162,7 +162,7 @@ private struct Gathered {
   }
   var innerMethods: sqlite3_io_methods { inner.pointee.pMethods.pointee }
 
-  /// Does another operation on the file, after handing on the held bytes.
+  /// Hands on the held bytes, and then performs another operation on the file.
   func passing(
     _ body: (sqlite3_io_methods, UnsafeMutablePointer<sqlite3_file>) -> Int32?
   ) -> Int32? {
@@ -201,7 +201,7 @@ private struct Gathered {
     if state.pointee.count == 0 { state.pointee.start = offset }
     (buffer + state.pointee.count).copyMemory(from: bytes, byteCount: count)
     state.pointee.count += count
-    // The header of a commit's last page waits for the page, and nothing else.
+    // Of a commit's last page only the header is held, until the page.
     let holds = count == 24 || (!state.pointee.isPassing && count != 32)
     return holds ? SQLITE_OK : handOn()
   }

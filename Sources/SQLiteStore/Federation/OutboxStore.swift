@@ -2,7 +2,7 @@ import Addresses
 import Basics
 import Dialogs
 
-/// The rows that wait for servers elsewhere.
+/// The rows that wait for remote servers.
 extension Reader {
   func outbox(of pair: DomainPair, after: Position, limit: Int) throws -> [OutboxRow] {
     try connection(.outbox, pair.local, pair.remote, after, bound(limit)).all { row in
@@ -29,7 +29,7 @@ extension Reader {
     }
   }
 
-  /// The column of the stanza, behind those of the entry.
+  /// The column of the stanza, after those of the entry.
   private static let outboxStanza: Int32 = 22
 }
 
@@ -43,7 +43,7 @@ extension Writer {
     try connection(.removeOutbox, pair, positions.lowerBound, positions.upperBound).all { UserID($0.int(0)) }
   }
 
-  /// Returns the rows of all pairs behind a pair and position: no index has their authors.
+  /// Returns the rows of all pairs behind a pair and position, since there is no index by author.
   func outbox(
     after: (pair: Int64, position: Int64), limit: Int
   ) throws -> [(pair: Int64, position: Int64, author: Int64, isEntry: Bool)] {
@@ -52,7 +52,7 @@ extension Writer {
     }
   }
 
-  /// Removes a row, and its pair if nothing is left of it to know.
+  /// Removes a row, and its pair if no state of it is left.
   func removeOutbox(at position: Int64, pair: Int64) throws {
     try connection(.deleteOutbox, pair, position).run()
     try connection(.deleteEmptyPair, pair).run()
@@ -143,7 +143,7 @@ extension FactCoding {
 }
 
 extension Query {
-  /// A row whose entry was removed meanwhile is left out.
+  /// It omits rows whose entry was removed meanwhile.
   fileprivate static let outbox = Query(
     """
     SELECT \(Reader.payloadColumns), o.stanza, o.position, o.expires
@@ -153,7 +153,7 @@ extension Query {
     """)
   fileprivate static let outboxTotals = Query(
     "SELECT pair, author, count(*), min(expires) FROM outbox GROUP BY pair, author")
-  /// The first row of each pair is the oldest: it reads one row of each pair that has some, stepping from pair to pair by the key.
+  /// The first row of each pair is the oldest: the query reads one row of each pair with rows, stepping from pair to pair by the key.
   static let nextOutboxExpiries = Query(
     """
     WITH RECURSIVE waiting (pair) AS (

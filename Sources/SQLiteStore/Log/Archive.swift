@@ -25,7 +25,7 @@ extension Reader {
     } else {
       part = nil
     }
-    // A resource of the other side only makes sense with that side.
+    // A resource is only used together with the other side.
     let resource = query.with == nil ? nil : query.withResource
     let isBack = query.backwards
     if let text = query.text {
@@ -114,11 +114,11 @@ extension Reader {
     }
   }
 
-  /// Returns a page. Rows that are not in it may be any number, so the range is read in pieces: the first has some more rows
-  /// than the page has entries, each further one several times as many, and all together `ArchiveQuery.looksMax`.
+  /// Returns a page. Any number of rows may not belong to it, so the range is read in pieces: the first has some more rows
+  /// than the page has entries, each further one several times as many, and all together at most `ArchiveQuery.looksMax`.
   ///
   /// - Parameters:
-  ///   - pass: passes over so many rows between two positions, in the direction of the page, and returns the next one.
+  ///   - pass: skips so many rows between two positions, in the direction of the page, and returns the next one.
   ///   - read: returns the entries of the page between two positions, up to a limit.
   private func page(
     _ query: ArchiveQuery, pass: (Position, Position, Int64) throws -> Prepared,
@@ -136,10 +136,10 @@ extension Reader {
       if let end {
         if query.backwards { after = end.previous } else { before = end.next }
       }
-      // One more than asked for shows whether anything follows.
+      // One more entry than requested shows whether any follow.
       page.entries += try entries(
         read(after, before, Int64(limit + 1 - page.entries.count)), query.bytesMax - page.entries.byteCount)
-      // So does the one that is behind the bound of bytes.
+      // So does an entry behind the bound of bytes.
       let bytes = page.entries.byteCount - (page.entries.last?.byteCount ?? 0)
       if page.entries.count > limit || !page.entries.isEmpty && bytes >= query.bytesMax {
         page.entries.removeLast()
@@ -159,7 +159,7 @@ extension Reader {
     return page
   }
 
-  /// Returns the positions between which a query looks.
+  /// Returns the positions that bound a query.
   private func range(of query: ArchiveQuery) throws -> (after: Position, before: Position) {
     var (after, before) = (query.after, query.before)
     if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
@@ -189,7 +189,7 @@ extension Reader {
       for candidate in found.candidates {
         if query.backwards { before = candidate.position } else { after = candidate.position }
         guard let entry = try find(candidate.position).first({ try self.entry($0) }) else { continue }
-        // Something follows.
+        // More entries follow.
         isFull = page.entries.count == limit || !page.entries.isEmpty && bytes >= query.bytesMax
         if isFull { break pages }
         page.entries.append(entry)
@@ -208,8 +208,8 @@ extension Reader {
     return page
   }
 
-  /// Returns the positions between which a user's whispers in a room are; `nil` if there are none. It takes two looks at each
-  /// of the dialogs.
+  /// Returns the positions of a user's first and last whispers in a room; `nil` if there are none. It reads two rows of each of
+  /// the dialogs.
   private func whispers(of user: UserID, in room: DialogID) throws -> ClosedRange<Position>? {
     try connection(.whispersOf, user, room).first { row in
       guard let first = row.intOrNil(0), let last = row.intOrNil(1) else { return nil }
@@ -230,7 +230,7 @@ extension Reader {
     case whispers
   }
 
-  /// Returns the part of a dialog that is in a user's archive; `nil` if they are no member.
+  /// Returns the part of a dialog that is in a user's archive; `nil` if they are not a member.
   private func part(of user: UserID, in dialog: DialogID) throws -> Part? {
     try connection(.members, dialog).first { row in
       if Self.isRoom(kind: row.int(2)) { return .whispers }
@@ -240,8 +240,8 @@ extension Reader {
     }
   }
 
-  /// Returns the position where the entries of `time` and later begin. Time never decreases with position, so a binary
-  /// search finds it; no index of times is kept.
+  /// Returns the first position with `time` or later. Time never decreases with position, so a binary search finds it
+  /// without an index.
   private func firstPosition(since time: Timestamp) throws -> Position {
     var low: Int64 = 1
     var high = try head().position.number + 1
@@ -283,7 +283,7 @@ extension Query {
       ORDER BY e.position \(order) LIMIT ?4
       """)
   }
-  /// Returns a query of the messages for clients without archive that have one of these traits alone.
+  /// Returns a query of the messages for clients without archive that have exactly one of these traits.
   private static func replayed(_ traits: FeedRow.Traits) -> Query {
     Query(
       """
@@ -309,7 +309,7 @@ extension Query {
     """
     SELECT min(w.first), max(w.last) FROM (\(whisperEnds("first")) UNION ALL \(whisperEnds("second"))) w
     """)
-  /// Returns a query that passes over rows in the direction of a page; it reads their keys alone.
+  /// Returns a query that skips rows in the direction of a page, and reads only their keys.
   private static func pass(_ rows: String, _ position: String, _ order: String) -> Query {
     Query(
       """

@@ -1,8 +1,8 @@
 import Basics
 import Dialogs
 
-/// Encodes changes of drafts and of scheduled messages, which are stored as one kind of entry: the first number of the payload
-/// tells them apart.
+/// Encodes changes of drafts and of scheduled messages. They are stored as one kind of entry, and distinguished by the first
+/// number of the payload.
 extension FactCoding {
   static func write(_ draft: DialogDraft?, in dialog: DialogID, _ out: inout ByteWriter) {
     out.write(Int64(1))

@@ -83,7 +83,7 @@ enum FactCoding {
         Profile(
           displayName: try from.optional(text), status: try from.optional(text),
           avatarHash: try from.optional(text), metadata: try from.optional(text),
-          // Older entries have none.
+          // Entries of earlier versions have none.
           avatarURL: from.isAtEnd ? nil : try from.optional(text)))
     case .room: return .room(try roomChange(&from, stanza: stanza, party: party))
     case .invitation: return .invitation(try invitation(&from, party: party, room: room))
@@ -128,7 +128,7 @@ enum FactCoding {
     out.write(marker.target.number)
     out.write(marker.targetStanzaID) { $0.write($1) }
     out.write(marker.stanza != nil)
-    // As a number, in which a flag that is set reads as -1: entries of earlier versions stay readable, and theirs as well.
+    // Stored as a number, for which a flag of earlier versions reads as -1 if it is set, so that both versions can read both.
     if marker.told, marker.hidesRead { out.write(Int64(1)) } else { out.write(marker.told) }
     out.write(marker.asked)
   }

@@ -3,8 +3,8 @@ import Dialogs
 
 /// Reading the log: dialogs, marks, history, the feed.
 extension Reader {
-  /// Returns the end of the log. Positions that were issued without an entry, or whose entry was erased, are in `log`;
-  /// all others end with the last payload.
+  /// Returns the end of the log: the last payload, or a later position in `log`, which has positions that were issued without
+  /// an entry, or whose entry was erased.
   func head() throws -> (position: Position, time: Timestamp) {
     let noted = try connection(.notedHead).first { ($0.int(0), $0.int(1)) } ?? (0, 0)
     let last = try connection(.lastPayload).first { ($0.int(0), $0.int(1)) } ?? (0, 0)
@@ -15,8 +15,8 @@ extension Reader {
     DialogID(try connection(.lastDialog).first { $0.int(0) } ?? 0)
   }
 
-  /// Returns the last position before a time. Time never decreases with position: some twenty looks find any time among
-  /// a million entries, without an index.
+  /// Returns the last position before a time. Time never decreases with position, so a binary search finds it among a
+  /// million entries with some twenty reads, without an index.
   func position(before time: Timestamp) throws -> Position {
     func nearest(_ position: Int64) throws -> (position: Int64, time: Int64)? {
       try connection(.payloadUpTo, position).first { ($0.int(0), $0.int(1)) }
@@ -49,18 +49,18 @@ extension Reader {
     try connection(.dialogBetween, min(a, b).number, max(a, b).number).first { try dialog($0) }
   }
 
-  /// Returns the dialog of whispers of two users in a room; there is no other way to it.
+  /// Returns the dialog of whispers of two users in a room, which no other method returns.
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? {
     try connection(.whispersBetween, room, min(a, b).number, max(a, b).number)
       .first { try dialog($0) }
   }
 
-  /// The value of `dialogs.kind` for a room, beside `Dialog.Kind`. Kinds below it have marks, and stand in lists.
+  /// The value of `dialogs.kind` for a room, beside `Dialog.Kind`. Dialogs of lower kinds have marks and are in lists.
   static let roomKind: Int64 = 2
-  /// The same for a destroyed room with members whose marks are not removed yet (`Room.isEnding`): the condition by which lists and
-  /// counts of all dialogs of a user leave it out takes no further look.
+  /// The value for a destroyed room whose members' marks are not removed yet (`Room.isEnding`), so that lists and counts of all
+  /// dialogs of a user exclude it without a further read.
   static let endingKind: Int64 = 4
-  /// The same for one that everybody has left (`Room.isAbandoned`).
+  /// The value for a room that everybody has left (`Room.isAbandoned`).
   static let abandonedKind: Int64 = 5
   static func isRoom(kind: Int64) -> Bool { kind == roomKind || kind >= endingKind }
 
@@ -76,7 +76,7 @@ extension Reader {
 
   func dialogs(of log: LogAccess, before: Position, limit: Int) throws -> [DialogView] {
     let user = log.user
-    // The list first: reading more while a statement stands on a row would keep its sorted rows in memory.
+    // The list is read first, since reading more within the statement would keep its sorted rows in memory.
     let found = try connection(.dialogsOf, user, before, bound(limit)).all {
       (dialog: try dialog($0), mark: mark($0, from: 9, user), settings: try Self.settings($0, 18))
     }
@@ -109,7 +109,7 @@ extension Reader {
     Position(try connection(.shown, dialog).first { $0.int(0) } ?? 0)
   }
 
-  /// Returns the entries of a statement's rows up to the first one that is behind so many bytes.
+  /// Returns the entries of a statement's rows, up to the one by which they exceed so many bytes.
   func entries(_ statement: Prepared, _ bytesMax: Int) throws -> [Entry] {
     var (entries, bytes): ([Entry], Int) = ([], 0)
     try statement.forEachWhile { row in
@@ -161,10 +161,10 @@ extension Reader {
     try connection(.counted, dialog, position).first { $0.int(0) } ?? 0
   }
 
-  /// Returns how many counting entries of an author there are up to a position. It counts from the last message that
-  /// the member has read, or from where they joined: there the count is known. If that is too far away, it counts from the end of the
-  /// room, where the count is known as well. It is the count by which the mark goes: for a member who left and came back it leaves out,
-  /// and before they came subtracts, their earlier messages.
+  /// Returns the number of an author's counting entries up to a position. It counts from the last message that the member has
+  /// read, or from where they joined, where the number is known. If that is too far away, it counts from the end of the room, where
+  /// the number is known as well. It is the number that marks use: for a member who left and came back it excludes their earlier
+  /// messages, and for positions before they joined subtracts them.
   private func ownCounting(
     in room: DialogID, upTo position: Position, by author: UserID, _ looksMax: Int
   ) throws -> Int64 {
@@ -197,7 +197,7 @@ struct EntryFlags: OptionSet {
   /// archive.
   static let firstArchived = EntryFlags(rawValue: 4)
   static let secondArchived = EntryFlags(rawValue: 8)
-  /// The payload is gone; the row stays because it counts.
+  /// The payload is deleted; the row is kept for its counts.
   static let erased = EntryFlags(rawValue: 16)
 }
 
@@ -209,22 +209,22 @@ extension Query {
   fileprivate static let lastPayload = Query("SELECT position, time FROM payloads ORDER BY position DESC LIMIT 1")
   private static let kindsOfConversations = Fact.Kind.allCases.filter(\.isOfConversation).map { "\($0.rawValue)" }
     .joined(separator: ", ")
-  /// The first entry of a room is the notice that it was created.
+  /// Excludes the first entry of a room, the notice that it was created.
   private static let isOfConversation = """
     p.kind IN (\(kindsOfConversations)) AND (p.kind <> \(Fact.Kind.room.rawValue) OR EXISTS (
       SELECT 1 FROM entries e WHERE e.dialog = p.dialog AND e.position < p.position))
     """
   fileprivate static let endOfConversations = Query(
     "SELECT p.position, p.time FROM payloads p WHERE \(isOfConversation) ORDER BY p.position DESC LIMIT 1")
-  /// It looks from the position on, and ends at the first one.
+  /// It reads from the position on, up to the first such entry.
   fileprivate static let conversationBehind = Query(
     "SELECT EXISTS (SELECT 1 FROM payloads p WHERE p.position > ?1 AND \(isOfConversation))")
 
   private static let dialogColumns = """
     d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created, d.shown
     """
-  /// A member's own count is in the dialog's row, which each message writes anyway; so a message does not write the
-  /// members' rows. A room's row has no place for every member's: there the author's row is written.
+  /// In a private dialog the members' own counts are in the dialog's row, which each message writes anyway, so the members'
+  /// rows are not written. A room's row cannot have the counts of all members, so there the author's row is written.
   static let own = """
     CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
     """
@@ -232,22 +232,22 @@ extension Query {
   static let unreadCount = """
     max(0, (d.ordinal - \(displayedOrdinal)) - (\(own) - m.own_at_displayed) - m.hidden - \(retractedShare))
     """
-  /// Messages that are gone by their age count as read, without a write per member (`Writer.expire`).
+  /// Messages that were deleted by age count as read, without a write for each member (`Writer.expire`).
   private static let displayedOrdinal = "max(m.displayed_ordinal, d.expired_ordinal)"
-  /// The expression of `Mark.retracted`. It costs a comparison with the dialog's row, which is read anyway, and a look at
-  /// each retracted message behind the mark, if there are any: no row of a member is written when a message is retracted.
-  /// Those that the member has also deleted for themselves are in `Mark.hidden`. It looks at `Limits.retractedCountedMax` of
-  /// them, the oldest.
+  /// The expression of `Mark.retracted`. It costs a comparison with the dialog's row, which is read anyway, and a read of
+  /// each retracted message behind the mark, if any, so that a retraction writes no member's row. It excludes messages that
+  /// the member has also deleted for themselves, which count in `Mark.hidden`. It reads the oldest
+  /// `Limits.retractedCountedMax` of them.
   private static let retractedCount = countRetracted("\(Limits.retractedCountedMax - 1)")
-  /// The same where all dialogs of the user `?1` are read. They have the same share of `Limits.retractedLooksMax`; the engine
-  /// computes it once for a query, at the first dialog that needs it.
+  /// The expression of `Mark.retracted` where all dialogs of the user `?1` are read. Each dialog gets the same share of
+  /// `Limits.retractedLooksMax`, which the engine computes once for a query, at the first dialog that needs it.
   private static let retractedShare = countRetracted(
     """
     (SELECT max(1, min(\(Limits.retractedCountedMax), \(Limits.retractedLooksMax) / max(1, count(*)))) - 1
       FROM members x CROSS JOIN dialogs y ON y.id = x.dialog
       WHERE x.user = ?1 AND y.retracted_ordinal > max(x.displayed_ordinal, y.expired_ordinal))
     """)
-  /// - Parameter offset: the number of retracted messages before the last one that is looked at.
+  /// - Parameter offset: the number of retracted messages to read before the last one.
   private static func countRetracted(_ offset: String) -> String {
     """
     CASE WHEN d.retracted_ordinal > \(displayedOrdinal) THEN (
@@ -275,8 +275,8 @@ extension Query {
     WHERE d.kind = \(Dialog.Kind.whispered.rawValue) AND d.via = ?1 AND d.first = ?2 AND d.second = ?3
     """)
   fileprivate static let pair = Query("SELECT first, second, kind FROM dialogs WHERE id = ?1")
-  /// The query reads one row of each dialog of the user, about a microsecond each: keeping them in order would cost
-  /// every message two more rows per member.
+  /// The query reads one row of each dialog of the user, about a microsecond each: an index in the order of lists would
+  /// cost every message two more rows per member.
   fileprivate static let dialogsOf = Query(
     """
     SELECT \(dialogColumns), \(markColumns), m.settings FROM (

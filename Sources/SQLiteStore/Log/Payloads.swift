@@ -3,14 +3,14 @@ import Dialogs
 
 /// Entries as rows of `payloads`.
 extension Reader {
-  /// The columns that `entry(_:)` reads, of the table under the name `p`.
+  /// The columns that `entry(_:)` reads, of the table with the alias `p`.
   static let payloadColumns = """
     p.position, p.dialog, p.author, p.peer, p.kind, p.time, p.seq, p.traits, p.type, p.from_resource,
     p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail, p.via, p.nick,
     p.mentions, p.attachments
     """
 
-  /// The peer of entries in a room.
+  /// The value of the peer column for entries in a room.
   static let noPeer = UserID(0)
 
   func entry(_ row: Prepared) throws -> Entry {

@@ -1,7 +1,7 @@
 import Basics
 import Dialogs
 
-/// The removal of entries by their age, and what a hold keeps.
+/// The deletion of entries by their age, and legal holds.
 extension Reader {
   func agingDialogs(after: DialogID, limit: Int, onlyOwn: Bool) throws -> [AgingDialog] {
     try connection(onlyOwn ? .ownAgingDialogs : .agingDialogs, after, bound(limit)).all { row in
@@ -37,15 +37,15 @@ extension Reader {
 }
 
 extension Writer {
-  /// The row of `entries` of the last entry stays as the base from which the next one counts: in a private dialog with
-  /// its counts, in a room without its author, whose messages are counted by row.
+  /// The row of `entries` of the last deleted entry is kept as the base from which the next one counts: in a private dialog
+  /// with its counts, in a room without its author, whose messages are counted by row.
   ///
-  /// Unread messages that go are read, as it were. That costs no write per member: queries never look behind
-  /// `expired_ordinal`. Of a member who has not read so far, what counted against that (their own messages, and those
-  /// they have deleted for themselves) goes with it.
+  /// Unread messages that are deleted count as read. That costs no write for each member, since queries ignore positions
+  /// before `expired_ordinal`. For a member who has not read so far, the numbers that are subtracted (their own messages, and
+  /// those they have deleted for themselves) are reset as well.
   ///
-  /// What changes a message goes before it, so that a piece which ends between them leaves a message without changes, and
-  /// never a change of nothing.
+  /// Changes of a message are deleted before it, so that a piece that ends between them leaves a message without changes,
+  /// and never a change without its message.
   func expire(
     _ dialog: DialogID, through end: Position, limit: Int, within span: Duration, endingFiles time: Timestamp?
   ) throws -> ExpiredPiece {
@@ -135,11 +135,11 @@ extension Writer {
     for query in [Query.unhide, .unstar] { try connection(query, user, dialog, last).run() }
     let hidden = try hiddenCount(of: user, in: dialog, after: last)
     try connection(.countAsRead, user, dialog, counts.all, counts.own, hidden).run()
-    // Last, as the counts are found from where it was.
+    // Set last, since the counts are computed from its former value.
     try connection(.setAged, user, dialog, last).run()
   }
 
-  /// Removes what changes a message, however young: its edits, reactions, retractions and pins. Returns how many of them.
+  /// Deletes the changes of a message, of any age: its edits, reactions, retractions and pins. Returns their number.
   private func removeChanges(
     of message: Position, in dialog: DialogID, limit: Int, endingFiles time: Timestamp?
   ) throws -> Int {
@@ -158,7 +158,7 @@ extension Writer {
 }
 
 extension Query {
-  /// One look at each dialog. Whispers belong to the realm of their room, and have its age.
+  /// It reads one row of each dialog. Whispers belong to the realm of their room, and have its age.
   private static func agingDialogs(where condition: String) -> Query {
     Query(
       """
@@ -170,15 +170,15 @@ extension Query {
       WHERE d.id > ?1 AND coalesce(r.realm, u.realm) IS NOT NULL AND \(condition) ORDER BY d.id LIMIT ?2
       """)
   }
-  /// Those of a room, or of a private dialog the most that its users want, if all of them want some: one of notes to
-  /// oneself has one user.
+  /// The days of a room; for a private dialog the maximum that its users have chosen, if all of them have. The dialog of
+  /// notes to oneself has one user.
   private static let days = """
     iif(r.dialog IS NOT NULL, r.retention_days,
       (SELECT iif(count(*) = iif(d.first = d.second, 1, 2), max(m.retention_days), NULL) FROM members m
         WHERE m.dialog = d.id AND m.user IN (d.first, d.second) AND m.retention_days IS NOT NULL))
     """
   fileprivate static let agingDialogs = agingDialogs(where: "TRUE")
-  /// Found by indexes: where the operators let everything stay, few dialogs have an age.
+  /// The dialogs with an age of their own, found by indexes: they are few on servers that keep everything.
   fileprivate static let ownAgingDialogs = agingDialogs(
     where: """
       d.id IN (SELECT dialog FROM rooms WHERE retention_days IS NOT NULL
@@ -203,7 +203,7 @@ extension Query {
     WHERE user = ?1 AND dialog = ?2 AND displayed_ordinal < ?3
     """)
   fileprivate static let setAged = Query("UPDATE members SET aged = max(aged, ?3) WHERE user = ?1 AND dialog = ?2")
-  /// A destroyed room keeps its last entry, which says so.
+  /// A destroyed room keeps its last entry, the notice of its end.
   private static func expiring(_ columns: String, _ rest: String) -> Query {
     Query(
       """
@@ -225,7 +225,7 @@ extension Query {
     FROM dialogs d WHERE d.id = ?1
     """)
   fileprivate static let expiredOfDialog = Query("SELECT expired FROM dialogs WHERE id = ?1")
-  /// Takes a look at each dialog of the user, and at each room's whispers of theirs.
+  /// Reads a row of each dialog of the user, and of their whispers in each room.
   fileprivate static let expiredOfUser = Query(
     """
     SELECT max(at) FROM (
@@ -235,7 +235,7 @@ extension Query {
       UNION ALL SELECT w.expired FROM members m CROSS JOIN dialogs w
         ON w.kind = \(Dialog.Kind.whispered.rawValue) AND w.via = m.dialog AND w.second = ?1 WHERE m.user = ?1)
     """)
-  /// The condition that the dialog `d` is held: itself, by a user of it, or, as whispers are, by its room.
+  /// The condition that there is a hold on the dialog `d`, on a user of it, or, for whispers, on its room.
   static let isDialogHeld = """
     (EXISTS (SELECT 1 FROM holds h WHERE h.user = 0 AND h.dialog IN (d.id, d.via))
       OR EXISTS (SELECT 1 FROM holds h WHERE h.user > 0 AND (h.user IN (d.first, d.second)
@@ -264,8 +264,8 @@ extension Query {
     SELECT EXISTS (SELECT 1 FROM changes c CROSS JOIN payloads p ON p.position = c.position
       CROSS JOIN holds h ON h.user = p.author WHERE c.target = ?1)
     """)
-  /// The markers of a private dialog that are about nothing later. A room's are in no archive, and nothing without the
-  /// message.
+  /// The markers of a private dialog whose messages are all deleted. A room's markers are in no archive, and meaningless
+  /// without the message.
   fileprivate static let markersUpTo = Query(
     """
     SELECT position FROM members
