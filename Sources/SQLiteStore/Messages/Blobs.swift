@@ -109,7 +109,7 @@ extension Writer {
 }
 
 extension FactCoding {
-  /// The version with thumbnails.
+  /// The version of the encoding with thumbnails.
   private static let attachmentsVersion: Int64 = 2
 
   /// Encodes attachments; `nil` if there are none.
@@ -176,7 +176,7 @@ extension Query {
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
     """)
   fileprivate static let deleteBlob = Query("DELETE FROM blobs WHERE id = ?1")
-  /// A slot that was not filled in time is not counted.
+  /// A slot that was not filled in time does not count.
   fileprivate static let blobUse = Query(
     """
     SELECT count(*), coalesce(sum(isHere * size), 0), coalesce(sum(state = 0), 0),
@@ -187,7 +187,7 @@ extension Query {
         state IN (0, 1) AND (state = 0 OR expires IS NULL OR expires > ?2) AS isHere
       FROM blobs WHERE owner = ?1 AND (state <> 0 OR created > iif(resumable, ?5, ?4)))
     """)
-  /// `Blob.State.stored`, and not `Blob.Purpose.profile`: the condition of the index `blobs_by_age`.
+  /// The condition of the index `blobs_by_age`: `Blob.State.stored`, and not `Blob.Purpose.profile`.
   private static let isFileOfMessage = "realm = ?1 AND state = 1 AND purpose <> 1 AND (expires IS NULL OR expires > ?3)"
   fileprivate static let bytesOfFiles = Query(
     "SELECT coalesce(sum(size), 0) FROM blobs WHERE \(isFileOfMessage) AND created >= ?2")
@@ -195,7 +195,7 @@ extension Query {
     """
     SELECT id FROM blobs WHERE \(isFileOfMessage) AND (created, id) > (?2, ?4) ORDER BY created, id LIMIT ?5
     """)
-  /// The condition that the file `b` is a held user's, or in a message of a held dialog.
+  /// The condition that the file `b` belongs to a user with a hold, or to a message of a dialog with one.
   private static let isHeld = """
     (EXISTS (SELECT 1 FROM holds h WHERE h.user = b.owner)
       OR EXISTS (SELECT 1 FROM blob_references r CROSS JOIN payloads p ON p.position = r.position
@@ -216,7 +216,7 @@ extension Query {
   fileprivate static let deleteBlobReferencesOf = Query("DELETE FROM blob_references WHERE position = ?1")
   fileprivate static let deleteReferencesToBlob = Query("DELETE FROM blob_references WHERE blob = ?1")
   fileprivate static let editsNaming = Query("SELECT position FROM changes WHERE target = ?1 AND edit = 1")
-  /// Returns no bytes of a file with `Blob.Purpose.ephemeral`.
+  /// Returns no bytes for a file with `Blob.Purpose.ephemeral`.
   fileprivate static let endBlob = Query(
     """
     UPDATE blobs SET expires = ?3 WHERE id = ?1 AND owner = ?2 AND state = 1 AND (expires IS NULL OR expires > ?3)

@@ -70,7 +70,7 @@ extension FactCoding {
 }
 
 extension Query {
-  /// Takes a look at each dialog of the user, as for `unread`, and at its unread mentions.
+  /// Reads a row of each dialog of the user, as for `unread`, and its unread mentions.
   fileprivate static let unreadMentions = Query(
     """
     SELECT coalesce(sum(\(mentionsShare(in: "m"))), 0)
@@ -81,8 +81,8 @@ extension Query {
     SELECT \(countMentions(in: "m", "\(Limits.mentionsCountedMax - 1)"))
     FROM members m WHERE m.user = ?1 AND m.dialog = ?2
     """)
-  /// The expression of a dialog's unread mentions, in queries of all dialogs of the user `?1`. The dialogs that have some have
-  /// the same share of `Limits.mentionLooksMax`; the engine computes it once for a query, at the first of them.
+  /// The expression of a dialog's unread mentions, in queries of all dialogs of the user `?1`. Each dialog with mentions gets the
+  /// same share of `Limits.mentionLooksMax`, which the engine computes once for a query, at the first of them.
   static func mentionsShare(in row: String) -> String {
     countMentions(
       in: row,

@@ -1,11 +1,11 @@
 import Dialogs
 
-/// Messages among which words are searched: those of several owners in the index (`Writer.indexMessages`).
+/// The messages that a search covers: those of several owners in the index (`Writer.indexMessages`).
 struct SearchScope {
-  /// The expression of the engine for them.
+  /// The engine's expression for these owners.
   let expression: String
-  /// The same for messages that are read one by one. Each row of the index that it finds is such a message, so that a number of rows
-  /// bounds it. The messages may be more: the reader looks at each.
+  /// The expression for messages that are read one by one. Every row that it finds is a message of the scope, or of a superset that
+  /// the reader checks, so a number of rows bounds the search.
   let readExpression: String
   let ownerCount: Int
 
@@ -16,7 +16,7 @@ struct SearchScope {
     ownerCount = owners.count
   }
 
-  /// Creates the scope of the messages that two owners have; the second one has fewer.
+  /// Creates the scope of the messages that two owners have in common; the second one has fewer messages.
   init(_ owner: String, and narrower: String) {
     expression = Self.term(owner) + " AND " + Self.term(narrower)
     readExpression = Self.term(narrower)
@@ -38,7 +38,7 @@ extension Reader {
     }
     var scopes = [SearchScope(anyOf: ["u\(log.user.number)"])]
     let rooms = log.rooms.map(\.room).sorted()
-    // Each scope is a look at the index; an expression of all of them would be as long as the user has rooms.
+    // Each scope is one look at the index. An expression of all scopes would grow with the user's rooms.
     for start in stride(from: 0, to: rooms.count, by: StoreLimits.searchScopesMax) {
       let group = rooms[start..<min(start + StoreLimits.searchScopesMax, rooms.count)]
       scopes.append(SearchScope(anyOf: group.map { "d\($0.number)" }))
@@ -48,28 +48,28 @@ extension Reader {
       let more = try search(
         phrases, in: scope, before: before, limit: limit, looksMax: looksMax - found.looks, share: scopes.count)
       found.looks += more.looks
-      // Behind the first place at which one of them has ended, candidates may be missing.
+      // Candidates may be missing behind the first position at which one of the searches has ended.
       if let next = more.next { found.next = max(found.next ?? next, next) }
       merge(more.candidates, into: &found.candidates, limit)
     }
     if let next = found.next { found.candidates.removeAll { $0.position < next } }
-    // Some may have been left out: the caller goes on behind the last one.
+    // Some may have been omitted, so the caller continues behind the last one.
     if found.candidates.count >= limit { found.next = nil }
     return found
   }
 
-  /// Returns the messages with all phrases between two positions, in the order of positions or backwards. The index is asked first; what
-  /// it does not answer within its looks is read message by message, which always comes further, however rarely the words meet.
+  /// Returns the messages with all phrases between two positions, in ascending or descending order. The index is searched first. If it
+  /// finds none within its looks, messages are read one by one, which always makes progress, however rarely the words occur together.
   ///
-  /// - Parameter share: The number of searches that share what is read message by message.
+  /// - Parameter share: The number of searches that share the bound of messages read one by one.
   func search(
     _ phrases: [[UInt64]], in scope: SearchScope, after: Position = .zero, before: Position, backwards: Bool = true,
     limit: Int, looksMax: Int, share: Int = 1
   ) throws -> MessageCandidates {
     var found = MessageCandidates()
-    // There is no word in the query, so no message matches.
+    // Without a word in the query no message matches.
     if phrases.isEmpty { return found }
-    // To find where the list of each word and owner begins is not what takes long.
+    // Finding the beginning of each word's and owner's list is fast and does not count.
     let free = (scope.ownerCount + phrases.reduce(0) { $0 + $1.count }) * StoreLimits.searchTermLooks
     let meter = SearchMeter(looksMax > 0 ? looksMax + free : 0)
     let expression = scope.expression + " AND " + SearchText.expression(phrases)
@@ -112,7 +112,7 @@ extension Reader {
     of kind: Content.Kind, of log: LogAccess, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate] {
     if let dialog { return try media(kind, in: dialog, after: .zero, before: before, limit: limit) }
-    // A look at each dialog for its newest; only those among the first `limit` of these can have any of the newest.
+    // The newest entry of each dialog: only the dialogs with the first `limit` of these can have any of the newest entries.
     let heads = try connection(.mediaHeads, log.user, kind.rawValue, before)
       .all { (dialog: DialogID($0.int(0)), newest: $0.intOrNil(1) ?? 0) }
       .filter { $0.newest > 0 }.sorted { $0.newest > $1.newest }
@@ -131,7 +131,7 @@ extension Reader {
     try connection(.media, dialog, kind.rawValue, after, before, bound(limit)).all { try Self.candidate($0) }
   }
 
-  /// Merges two lists, newest first; none is in both.
+  /// Merges two disjoint lists, newest first.
   private func merge(_ more: [MessageCandidate], into found: inout [MessageCandidate], _ limit: Int) {
     if more.isEmpty { return }
     found = Array((found + more).sorted { $0.position > $1.position }.prefix(limit))
@@ -145,7 +145,7 @@ extension Reader {
 }
 
 extension Query {
-  /// Returns a query of the index, which answers in the order of positions, so that a limit ends it.
+  /// Returns a query of the index. It returns rows in the order of positions, so that a limit ends it.
   private static func ofIndex(_ order: String, withText: Bool = false) -> Query {
     Query(
       """
@@ -160,8 +160,8 @@ extension Query {
   fileprivate static let read = ofIndex("ASC", withText: true)
   fileprivate static let readBackwards = ofIndex("DESC", withText: true)
 
-  /// The condition as the index has it, so that the engine can use it. A list would make a table of its numbers for
-  /// each message that is written, and a range of the column would be taken for the part to search.
+  /// The condition as in the index, so that the engine can use the index. With a list the engine would build a table of its
+  /// numbers for each message that is written; a range of the column itself would be used as the key of the search.
   private static let isIndexed = "p.content_kind - 3 BETWEEN 0 AND 7"
   static let mediaHeads = Query(
     """

@@ -1,13 +1,13 @@
 import Dialogs
 
-/// The changes that users made to messages for themselves alone.
+/// The per-user changes of messages: hidden and starred messages, and cleared dialogs.
 extension Reader {
   func isHidden(_ message: Position, in dialog: DialogID, for user: UserID) throws -> Bool {
     try connection(.isHidden, user, message, dialog).first { $0.int(0) }
       == 1
   }
 
-  /// Returns the position up to which the user has cleared a dialog: a read of theirs begins behind it.
+  /// Returns the position up to which the user has cleared a dialog; reads for this user begin behind it.
   func cleared(_ dialog: DialogID, by user: UserID) throws -> Position {
     Position(try connection(.cleared, user, dialog).first { $0.int(0) } ?? 0)
   }
@@ -41,7 +41,7 @@ extension Writer {
       .run()
   }
 
-  /// Messages deleted one by one before need no row any more.
+  /// Removes the rows of messages that were deleted one by one before, which are no longer needed.
   func clear(_ dialog: DialogID, upTo: Position, leaves: Bool, for user: UserID) throws {
     try connection(.clear, user, dialog, upTo, leaves)
       .run()
@@ -55,9 +55,8 @@ extension Writer {
 }
 
 extension Query {
-  /// Returns the condition that the user has not deleted the entry for themselves. It takes two looks, into a short
-  /// table and at a row that is read anyway; of who is no member, into another short table. All three are expressions
-  /// of SQL.
+  /// Returns the condition that the user has not deleted the entry for themselves. It reads a short table and a row that is
+  /// read anyway; for former members another short table. The three parameters are SQL expressions.
   static func isSeen(by user: String, _ position: String, in dialog: String) -> String {
     """
     (NOT EXISTS (SELECT 1 FROM hidden h WHERE h.user = \(user) AND h.position = \(position))
@@ -73,9 +72,9 @@ extension Query {
   }
   fileprivate static let cleared = Query("SELECT \(cleared(by: "?1", in: "?2"))")
 
-  /// Returns the condition on a row of `members` and its row of `dialogs` that the dialog is in the user's lists: something was shown
-  /// behind what the user has cleared, which the dialog's row tells without a look at entries. Until something is shown,
-  /// `dialogs.shown` is the first entry, which is not.
+  /// Returns the condition on a row of `members` and its row of `dialogs` that the dialog is in the user's lists: it has a shown entry
+  /// behind the position that the user has cleared, which is known without reading entries. Before the first shown entry,
+  /// `dialogs.shown` is the position of the first entry, which is not shown.
   static func isListed(_ row: String, _ dialog: String) -> String {
     """
     (\(row).left_list = 0 OR

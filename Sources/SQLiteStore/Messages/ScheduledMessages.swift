@@ -99,11 +99,11 @@ extension Query {
   private static let columns =
     "user, id, dialog, created, due, client_id, body_hash, said, failure_code, failure_text, position"
   fileprivate static let scheduled = Query("SELECT \(columns) FROM scheduled WHERE user = ?1 AND id = ?2")
-  /// It sorts the messages of one user: `Limits.scheduledPerUserMax` at most.
+  /// It sorts the messages of one user, at most `Limits.scheduledPerUserMax`.
   fileprivate static let scheduledOf = Query(
     "SELECT \(columns) FROM scheduled WHERE user = ?1 ORDER BY due, id")
   fileprivate static let scheduledCount = Query("SELECT count(*) FROM scheduled WHERE user = ?1")
-  /// The key of the table is in its index, so that no row is read.
+  /// The index contains the key of the table, so no row is read.
   fileprivate static let dueAuthors = Query(
     """
     SELECT user FROM scheduled INDEXED BY scheduled_due

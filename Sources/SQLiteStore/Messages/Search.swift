@@ -1,8 +1,8 @@
 import Dialogs
 
 /// The full-text index of messages (XEP-0431). Writing it costs ten microseconds of CPU per message in batches of a
-/// thousand, as much as all other work for a message, and many times that for a message alone. So it is not written
-/// with messages: a search has it brought up to the end of the log first, a thousand at a time, or fewer long ones.
+/// thousand, as much as all other work for a message, and many times that for a single message. So it is not written with
+/// messages: before a search it is extended to the end of the log, a thousand messages at a time, or fewer long ones.
 ///
 /// It has a row per message that is shown and has a text, under its position, which is the order of every answer. It
 /// indexes the text that an app shows now: after the last edit, without retracted messages and ciphertext. `scope`
@@ -11,7 +11,7 @@ import Dialogs
 extension Writer {
   func indexMessages(limit: Int, bytes: Int) throws -> Bool {
     let after = try indexedUpTo()
-    // Every entry counts: passing over many entries without indexed text takes time too.
+    // Every entry counts, since skipping many entries without indexed text takes time, too.
     var rows: [(position: Int64, text: String?, scope: String?)] = []
     var read = 0
     try connection(.unindexed, after, limit).forEachWhile { row in
@@ -23,7 +23,7 @@ extension Writer {
       if let text = row.text, let scope = row.scope { try index(Position(row.position), scope: scope, text: text) }
     }
     let isFull = rows.count == limit || read >= bytes
-    // Entries committed behind the head have later positions.
+    // Entries that are committed later have later positions.
     let end = isFull ? rows.last?.position ?? after : try head().position.number
     // A transaction that changes nothing costs no sync.
     if end > after { try connection(.setIndexed, end).run() }
@@ -37,9 +37,9 @@ extension Writer {
     try connection(.insertSearch, position, scope, tokens).run()
   }
 
-  /// Indexes the new text of a message, or none. It is called before the message's state or payload is written.
+  /// Indexes the new text of a message; with `nil` removes it. It is called before the message's state or payload is written.
   func reindex(_ position: Position, to text: String?) throws {
-    // A message that is not indexed yet will be indexed with its text at that time.
+    // A message that is not indexed yet will be indexed later with its text of that time.
     if try position.number > indexedUpTo() { return }
     let found = try connection(.indexed, position).first { (scope: $0.text(0), text: $0.text(1)) }
     guard let found, found.text != text else { return }
@@ -54,7 +54,7 @@ extension Reader {
 
 extension Query {
   fileprivate static let insertSearch = Query("INSERT INTO search (rowid, scope, text) VALUES (?1, ?2, ?3)")
-  /// The engine keeps no texts, and must be told the one to remove.
+  /// The engine keeps no texts, so the removed text must be passed.
   fileprivate static let deleteSearch = Query(
     "INSERT INTO search (search, rowid, scope, text) VALUES ('delete', ?1, ?2, ?3)")
   fileprivate static let indexedUpTo = Query("SELECT position FROM search_progress")

@@ -1,23 +1,23 @@
 import Addresses
 import Dialogs
 
-/// The words of a text as the search index has them, each as ten letters. Theory:
+/// The words of a text in the form of the search index, each as ten letters. Theory:
 ///
 /// A word is a run of letters, digits and marks, folded (`TextFolding`). Scripts without spaces between words (Chinese,
 /// Japanese, Thai and their neighbours), Korean, whose words grow endings, and emoji count character by character; a
 /// search for them then finds that sequence, wherever words begin.
 ///
-/// The index holds no words but 50 bits of each under the file's salt. The engine's index is written in layers, and
-/// deleted words stay in the older ones until they are merged (only later versions than the oldest supported one can
-/// overwrite it): so no retracted text can be read in the file. It is no secret from an attacker who has the whole file
-/// and guesses words. Two words in a million billion are taken for one another.
+/// The index holds not the words, but a hash of 50 bits of each, salted for the file. The engine's index is written in
+/// layers, and deleted words stay in older layers until they are merged (the oldest supported version cannot overwrite
+/// them), so with hashes no retracted text can be read in the file. An attacker who has the whole file can still guess
+/// words. Two words in a million billion have the same hash.
 struct SearchText {
   let salt: Digest64
 
-  /// The bits of a word that the index has: ten letters of five.
+  /// The bits of a word in the index: ten letters of five bits.
   private static let wordBits = UInt64(1) << 50 - 1
 
-  /// Returns the words of a text: those of its beginning, if it is long.
+  /// Returns the words of a text; for a long text those of its beginning.
   func words(of text: String) -> [UInt64] {
     var words: [UInt64] = []
     forEachWord(in: text) { word in
@@ -30,7 +30,7 @@ struct SearchText {
   /// Returns the tokens of a text, separated by spaces.
   func tokens(of text: String) -> String { Self.tokens(words(of: text)) }
 
-  /// Returns the words of a query, adjacent ones as a phrase; none if the query has no word.
+  /// Returns the words of a query, adjacent ones as a phrase; empty if the query has no word.
   func phrases(of query: String) -> [[UInt64]] {
     var count = 0
     return query.split(whereSeparator: \.isWhitespace)
@@ -46,7 +46,7 @@ struct SearchText {
       }
   }
 
-  /// Returns the expression for the engine: all of the phrases. Input reaches the engine only as tokens, so it is never its syntax.
+  /// Returns the engine's expression for all of the phrases. Input reaches the engine only as tokens, never as its syntax.
   static func expression(_ phrases: [[UInt64]]) -> String {
     phrases.map { "text:\"\(tokens($0))\"" }.joined(separator: " AND ")
   }
@@ -79,15 +79,15 @@ struct SearchText {
     return line
   }
 
-  /// Calls `body` with the words of the first `StoreLimits.searchTextBytesMax` bytes, until it returns `false`. What comes then is
-  /// not folded: one scalar can become eighteen.
+  /// Calls `body` with the words of the first `StoreLimits.searchTextBytesMax` bytes, until it returns `false`. Later text is not
+  /// folded, since folding can turn one scalar into eighteen.
   private func forEachWord(in text: String, _ body: ([Unicode.Scalar]) -> Bool) {
     var word: [Unicode.Scalar] = []
     var folded: [Unicode.Scalar] = []
     var bytesLeft = StoreLimits.searchTextBytesMax
     for scalar in text.unicodeScalars {
       bytesLeft -= UTF8.width(scalar)
-      // A word that is not complete is none.
+      // An incomplete last word does not count.
       if bytesLeft < 0 { return }
       folded.removeAll(keepingCapacity: true)
       TextFolding.append(scalar, to: &folded)
@@ -107,7 +107,7 @@ struct SearchText {
     if !word.isEmpty { _ = body(word) }
   }
 
-  /// Returns the digest from which `Reader.salt()` is read.
+  /// Returns a digest that begins with the file's salt (`Reader.salt()`).
   static func salted(_ salt: Int64) -> Digest64 {
     var digest = Digest64()
     withUnsafeBytes(of: salt.littleEndian) { digest.combine($0) }

@@ -12,8 +12,8 @@ enum StoredTraits {
 }
 
 extension Reader {
-  /// Returns the state of a message that has one. A correction of a retracted message has no row of its own: it is a
-  /// tombstone as its target is.
+  /// Returns the state of a message that has one. A correction of a retracted message has no row: it is a tombstone like
+  /// its target.
   func state(of position: Position, _ reference: Reference?) throws -> MessageState? {
     if let own = try state(of: position) { return own }
     guard let reference, reference.kind == .correction else { return nil }
@@ -50,16 +50,16 @@ extension Writer {
     try connection(.closeEdits, position).run()
   }
 
-  /// Lets a retracted message count as unread for nobody any more, and no mention in it.
+  /// Excludes a retracted message and its mentions from all unread counts.
   private func uncount(_ position: Position, in dialog: DialogID) throws {
     let found = try connection(.insertRetracted, dialog, position).first { $0.int(0) }
-    // Not found: it never counted, or was retracted before.
+    // If it is not found it never counted, or was retracted before.
     guard let ordinal = found else { return }
     try connection(.setRetractedOrdinal, dialog, ordinal).run()
     try connection(.deleteMentions, dialog, ordinal).run()
   }
 
-  /// Notes an entry that changes an earlier one, with which it goes (`expire`).
+  /// Stores that an entry changes an earlier one, with which it is deleted (`expire`).
   func insertChange(_ position: Position, of target: Position, isEdit: Bool) throws {
     try connection(.insertChange, target, position, isEdit).run()
   }
@@ -93,7 +93,7 @@ extension FactCoding {
     if isCounted { out.write(state.delivery != nil) }
     switch state.delivery {
     case nil: break
-    // Where a failure has its kind.
+    // In the position of a failure's kind.
     case .queued: out.write(queued)
     case .failed(let failure): write(failure, &out)
     }
@@ -161,7 +161,7 @@ extension FactCoding {
 
   // MARK: References
 
-  /// Encodes a message's reference to an earlier one, and its origin if it is forwarded, which the first version lacks.
+  /// Encodes a message's reference to an earlier one, and the origin of a forwarded message, which the first version lacks.
   static func encode(about message: Message) -> [UInt8] {
     var out = ByteWriter()
     out.write(message.forwarded == nil ? version : version + 1)

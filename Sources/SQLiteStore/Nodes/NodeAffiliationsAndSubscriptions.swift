@@ -113,7 +113,7 @@ extension Query {
   fileprivate static let subscriptionCount = Query("SELECT count(*) FROM node_subscriptions WHERE address = ?1")
   fileprivate static let pendingSubscriptions = Query(
     "SELECT node, jid FROM node_subscriptions WHERE user = ?1 AND state = 1 ORDER BY node, jid LIMIT ?2")
-  // From the nodes that the user owns, which are few, to their subscriptions.
+  // The query finds the nodes that the user owns, which are few, and then their subscriptions.
   fileprivate static let pendingSubscriptionsOfOwner = Query(
     """
     SELECT s.node, s.jid FROM node_affiliations a

@@ -62,7 +62,7 @@ extension FactCoding {
 
   // MARK: Items
 
-  /// The version of bookmarks since their extensions have fields.
+  /// The version of bookmarks in which extensions have fields.
   private static let bookmarkVersion: Int64 = 2
 
   /// The values of `items.kind`. They are stored: never renumber.
@@ -136,7 +136,7 @@ extension FactCoding {
         address: address, name: try from.optional(text), autojoins: try from.flag(), nick: try from.optional(text),
         password: try from.optional(text), extensions: try from.array(), others: try from.array())
       if format == version {
-        // The element with its children: it stays as it came until a client writes it anew.
+        // The element with its children is kept unchanged until a client publishes it again.
         bookmark.others += bookmark.extensions
         bookmark.extensions = []
         return .bookmark(bookmark)

@@ -125,7 +125,7 @@ extension Query {
       publisher = excluded.publisher
     """)
   fileprivate static let deleteItem = Query("DELETE FROM items WHERE user = ?1 AND node = ?2 AND item = ?3")
-  /// ?3 is the number of older items before the newest that is deleted; all are, if they are no more.
+  /// ?3 is the number of oldest items to skip before the newest item to delete; if there are not more, all are deleted.
   fileprivate static let deleteItems = Query(
     """
     DELETE FROM items WHERE user = ?1 AND node = ?2 AND position <= coalesce(

@@ -1,15 +1,15 @@
-/// The ids of the last messages, as hashes, in memory: repeats are recognised by them without a look at the database.
+/// The ids of the last messages, as hashes, in memory, to recognise repeats without reading the database.
 ///
-/// Theory. Rows are in the order of the log. Each names the row before it in its bucket, and the bucket names its last:
-/// a search goes from the newest to the oldest, a row costs 24 bytes and no allocation of its own, and rows of a failed
+/// Theory. Rows are in the order of the log. Each refers to the former row of its bucket, and the bucket to its last one:
+/// a search runs from the newest to the oldest, a row costs 24 bytes and no separate allocation, and rows of a failed
 /// transaction are removed from the end.
 struct FreshOrigins: Equatable {
   struct Row: Equatable {
     let dialog: Int64
-    /// The position; 0 if its message is gone.
+    /// The position; 0 if its message was removed.
     fileprivate(set) var position: Int64
     let hash: Int32
-    /// The row before it in its bucket; -1 if there is none.
+    /// The former row of its bucket; -1 if there is none.
     fileprivate let former: Int32
   }
 
@@ -25,7 +25,7 @@ struct FreshOrigins: Equatable {
     last[bucket] = Int32(rows.count - 1)
   }
 
-  /// Calls `body` with the positions of this hash, the newest first, until it has a result: at most `limit`.
+  /// Calls `body` with at most `limit` positions of this hash, the newest first, until it returns a result.
   func first<Result>(_ dialog: Int64, _ hash: Int32, limit: Int, _ body: (Int64) throws -> Result?) rethrows -> Result?
   {
     guard !last.isEmpty else { return nil }
@@ -60,20 +60,20 @@ struct FreshOrigins: Equatable {
   /// Undoes `remove`.
   mutating func restore(_ index: Int, position: Int64) { rows[index].position = position }
 
-  /// Removes the rows behind the first `count`.
+  /// Keeps only the first `count` rows.
   mutating func cut(to count: Int) {
     while rows.count > count, let row = rows.popLast() { last[Self.bucket(row.dialog, row.hash)] = row.former }
   }
 
-  /// Returns the rows in the order of the table they go to.
+  /// Returns the rows in the order of the table to which they are moved.
   func sorted() -> [Int32] {
     rows.indices.sorted { a, b in
       (rows[a].dialog, rows[a].hash, rows[a].position) < (rows[b].dialog, rows[b].hash, rows[b].position)
     }.map { Int32($0) }
   }
 
-  /// Returns the bucket. The hash is salted already; a user who sends the same id in many dialogs has the same hash in
-  /// all.
+  /// Returns the bucket. The dialog counts as well, since an id that a user sends in many dialogs has the same (salted) hash in
+  /// all of them.
   private static func bucket(_ dialog: Int64, _ hash: Int32) -> Int {
     Int(truncatingIfNeeded: (dialog &* 0x9E37_79B9) &+ Int64(hash)) & (StoreLimits.freshBuckets - 1)
   }

@@ -1,12 +1,12 @@
-/// A filter of the hashes that the table `origins` certainly lacks: nearly every id is new, and looking for it there
-/// costs a page read for each message where dialogs are long.
+/// A filter for hashes that the table `origins` certainly lacks: nearly every id is new, and in long dialogs a lookup in
+/// the table costs a page read for each message.
 ///
-/// Theory. It is a Bloom filter whose bits for one hash are in one word, in memory, so that a look is one place. It is
-/// built from the table while the server works: each look that it cannot answer yet reads a few rows more. Rows written
-/// to the table are added to it, whether or not the transaction succeeds; deleted ones stay: both only make it say
-/// "perhaps" once more. One that has as many hashes as bytes is rebuilt at double the size, and answers until then. At
-/// the largest size it says "perhaps" of 3 % of the new ids where eight million are known, of 16 % at sixteen million,
-/// of half at thirty.
+/// Theory. It is a Bloom filter in memory whose bits for one hash are in one word, so that a lookup reads one word. It is
+/// built from the table while the server runs: each lookup that it cannot answer yet reads a few more rows. Rows written
+/// to the table are added to it, whether or not the transaction succeeds, and deleted rows stay in it: both only cause
+/// some more answers of "perhaps". A filter with as many hashes as bytes is rebuilt at double the size, and answers until
+/// then. At the largest size it answers "perhaps" for 3 % of the new ids with eight million known ids, for 16 % with
+/// sixteen million, and for half with thirty million.
 ///
 /// States: one is being built; one is complete; one is complete and its successor is being built.
 struct OriginFilter {
@@ -23,7 +23,7 @@ struct OriginFilter {
 
     var isFull: Bool { count >= words.count * 8 }
 
-    /// Returns one of 2^n words by the upper bits, four bits of it by the lower ones.
+    /// Returns one of 2^n words, selected by the upper bits, and a mask of four bits in it, selected by the lower ones.
     private func place(_ key: Key) -> (word: Int, mask: UInt64) {
       var mixed = UInt64(bitPattern: key.dialog) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(UInt32(bitPattern: key.hash))
       mixed = (mixed ^ mixed >> 32) &* 0xD6E8_FEB8_6659_FD93
@@ -45,7 +45,7 @@ struct OriginFilter {
   }
 
   private var whole: Bits?
-  /// The filter being built, with everything up to a key, and what was written since.
+  /// The filter being built, with all rows up to a key, and later rows that were written meanwhile.
   private var made: (bits: Bits, after: Key)?
   private let bytesMax: Int
 
@@ -59,7 +59,7 @@ struct OriginFilter {
 
   private static let start = Key(dialog: .min, hash: .min)
 
-  /// The size of both, in bytes.
+  /// The size of both filters, in bytes.
   var size: Int { ((whole?.words.count ?? 0) + (made?.bits.words.count ?? 0)) * 8 }
 
   func mayHave(_ key: Key) -> Bool { whole?.mayHave(key) ?? true }
@@ -72,7 +72,7 @@ struct OriginFilter {
     made = (Bits(bytes: whole.words.count * 16), Self.start)
   }
 
-  /// The row behind which rows are to be read.
+  /// The key behind which rows must be read next.
   var wanted: Key? { made?.after }
 
   /// Adds rows that were read. `isLast` means that there are no more.

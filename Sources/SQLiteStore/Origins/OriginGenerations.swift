@@ -1,25 +1,25 @@
 /// The ids of messages: the last ones are in memory, the others in the table `origins`.
 ///
-/// Theory. Everything else that a message writes goes to the end of something, so that the messages of one commit share
-/// pages. A hash goes anywhere in its dialog's range: where dialogs are long, that is a page read and written for each
-/// message, into the write-ahead log and again at the checkpoint, and was two fifths of all that was written. But the
-/// table is an index of the messages themselves, and its end can be made from the end of the log. So hashes gather in
-/// memory, a generation at a time, and a full generation is written in the table's order, a slice now and then, while
-/// the next one gathers. `log.origins` says up to which position the table has everything; the messages behind it, at
-/// most two generations, are read when the store is opened.
+/// Theory. All other rows of a message are appended, so that the messages of one commit share pages. A hash belongs
+/// anywhere in its dialog's range: in long dialogs that is a page read and written for each message, into the write-ahead
+/// log and again at the checkpoint, and was two fifths of all writes. But the table is an index of the messages
+/// themselves, and its last part can be rebuilt from the end of the log. So hashes are gathered in memory, a generation at
+/// a time, and a full generation is written in the table's order, slice by slice, while the next one gathers.
+/// `log.origins` is the position up to which the table is complete; the messages behind it, at most two generations, are
+/// read when the store is opened.
 ///
-/// States: one generation gathers; or one gathers and the one before it moves. The progress of the log decides when a
-/// generation is full, and when a slice is due, so that a log without ids, too, is never long to read. Generations
-/// change between transactions only; additions, removals and moves of a transaction are undone when it fails (`undo`),
-/// and stand when it is committed (`settle`). For one hash the gathering generation is newer than the moving one, and
-/// that is newer than the table.
+/// States: one generation gathers; or one gathers and the former one is being moved. The progress of the log decides when
+/// a generation is full, and when a slice is due, so that even a log without ids has few entries to read. Generations
+/// change only between transactions; additions, removals and moves of a transaction are undone when it fails (`undo`), and
+/// final when it is committed (`settle`). For one hash the gathering generation is newer than the moving one, and that is
+/// newer than the table.
 struct OriginGenerations: Equatable {
   private struct Moving: Equatable {
     var rows: FreshOrigins
     let order: [Int32]
     /// The last position of the generation.
     let end: Int64
-    /// The number of slices that have been written; and at the last commit.
+    /// The number of slices that have been written, now and at the last commit.
     var turn: Int64 = 0
     var settledTurn: Int64 = 0
   }
@@ -34,15 +34,15 @@ struct OriginGenerations: Equatable {
   let slice: Int64
   private var gathering = FreshOrigins()
   private var moving: Moving?
-  /// The position up to which everything is in the table or moves.
+  /// The position up to which all ids are in the table or being moved.
   private var start: Int64
-  /// The last position; and at the last commit.
+  /// The last position, now and at the last commit.
   private var head: Int64
   private var settledHead: Int64
   private var settledCount = 0
   private var removed: [Removed] = []
 
-  /// Creates generations behind `start`, up to which the table has everything.
+  /// Creates generations behind `start`, up to which the table is complete.
   init(start: Int64, span: Int64, slice: Int64) {
     (self.start, head, settledHead) = (start, start, start)
     (self.span, self.slice) = (span, slice)
@@ -52,14 +52,14 @@ struct OriginGenerations: Equatable {
 
   mutating func add(_ dialog: Int64, _ hash: Int32, _ position: Int64) { gathering.add(dialog, hash, position) }
 
-  /// Calls `body` with positions, the newest first, until it has a result.
+  /// Calls `body` with positions, the newest first, until it returns a result.
   func first<Result>(_ dialog: Int64, _ hash: Int32, _ body: (Int64) throws -> Result?) rethrows -> Result? {
     let limit = StoreLimits.sameHashMax
     return try gathering.first(dialog, hash, limit: limit, body)
       ?? moving?.rows.first(dialog, hash, limit: limit, body)
   }
 
-  /// Returns the first `limit` positions of a dialog behind one, in their order. A message with two ids is there twice.
+  /// Returns the first `limit` positions of a dialog behind a position, ascending. A message with two ids occurs twice.
   func positions(in dialog: Int64, behind position: Int64, limit: Int) -> [Int64] {
     let behind = max(0, position)
     var found: [Int64] = []
@@ -83,7 +83,7 @@ struct OriginGenerations: Equatable {
   /// The rows to write to the table now.
   struct Slice: Equatable {
     var rows: [FreshOrigins.Row]
-    /// The position up to which the table then has everything.
+    /// The position up to which the table is then complete.
     var end: Int64?
   }
 

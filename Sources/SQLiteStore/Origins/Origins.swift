@@ -1,9 +1,9 @@
 import Dialogs
 
-/// The messages of a dialog by the hash of their id: repeats are recognised by it, and the targets of markers,
-/// corrections and reactions are found. `OriginGenerations` keeps them, `OriginFilter` knows the new ones.
+/// The messages of a dialog by the hash of their id, to recognise repeats, and to find the targets of markers, corrections
+/// and reactions. `OriginGenerations` has the last ones, and `OriginFilter` recognises new ids.
 extension Reader {
-  /// Returns the hash of an author's id. The salt keeps others from choosing ids that collide.
+  /// Returns the hash of an author's id. The salt prevents others from choosing ids that collide.
   func originHash(_ id: UnsafeRawBufferPointer, by author: UserID) throws -> Int32 {
     var digest = try salt()
     withUnsafeBytes(of: author.number.littleEndian) { digest.combine($0) }
@@ -31,8 +31,7 @@ extension Writer {
     return nil
   }
 
-  /// Adds the hashes of a message: of the id by which repeats are recognised, and of its stanza's id, which markers
-  /// name.
+  /// Adds the hashes of a message: of the id that identifies repeats, and of its stanza's id, which markers refer to.
   func insertOrigins(_ entry: Entry, _ key: RepeatKey, stanzaID: String?) throws {
     try forEachOrigin(of: entry.author.id, key.id, stanzaID) {
       origins.add(entry.dialog.number, $0, entry.position.number)
@@ -58,7 +57,7 @@ extension Writer {
     try body(try other.withUTF8 { try originHash(UnsafeRawBufferPointer($0), by: author) })
   }
 
-  /// Notes that the log has come to this position: gathered hashes are moved to the table, a slice at a time.
+  /// Notes that the log has reached this position, and moves gathered hashes to the table, a slice at a time.
   func moveOrigins(_ position: Position) throws {
     origins.passed(position.number)
     guard let slice = origins.next() else { return }
@@ -69,7 +68,7 @@ extension Writer {
     if let end = slice.end { try connection(.setOriginsEnd, end).run() }
   }
 
-  /// Reads a few more rows of the table.
+  /// Reads a few more rows of the table into the filter.
   private func readFilter() throws {
     guard let after = filter.wanted else { return }
     let rows = StoreLimits.filterRows
@@ -78,7 +77,7 @@ extension Writer {
     filter.read(keys, isLast: keys.count < rows)
   }
 
-  /// Returns the position up to which the table has everything.
+  /// Returns the position up to which the table is complete.
   func originsEnd() throws -> Int64 { try connection(.originsEnd).first { $0.int(0) } ?? 0 }
 
   /// Returns the hashes that the table lacks, from the messages themselves.
@@ -103,7 +102,7 @@ extension Query {
     SELECT position FROM origins WHERE dialog = ?1 AND hash = ?2
     ORDER BY position DESC LIMIT \(StoreLimits.sameHashMax)
     """)
-  /// Rows of one hash that a page has cut off are in the filter by the others.
+  /// A page may end within the rows of one hash, since one of them is enough for the filter.
   static let originsBehind = Query(
     "SELECT dialog, hash FROM origins WHERE (dialog, hash) > (?1, ?2) ORDER BY dialog, hash LIMIT ?3")
   /// "Or ignore": both ids of one message may have the same hash, and a slice may have been written before the server

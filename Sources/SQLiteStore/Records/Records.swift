@@ -65,7 +65,7 @@ extension Writer {
 
 extension Record {
   fileprivate static func list(_ fields: some Sequence<Field>) -> String {
-    // A key path would be made at each call, which costs as much as a short query.
+    // A key path would be created at each call, which costs as much as a short query.
     fields.map { $0.rawValue }.joined(separator: ", ")
   }
 
@@ -107,7 +107,7 @@ extension RecordQuery {
 }
 
 extension Connection {
-  /// Returns the statement with this text, which is one of a bounded number, with its parameters bound.
+  /// Returns the statement with this text, with its parameters bound. The number of different texts must be bounded.
   fileprivate func named(_ text: String, _ values: [FieldValue]) throws(StoreFailure) -> Prepared {
     var statement = try named(text)
     for value in values { statement = try statement.bind(value) }
@@ -125,7 +125,7 @@ extension Prepared {
     }
   }
 
-  /// The number of the row that this connection has inserted last.
+  /// The number of the last row that this connection has inserted.
   fileprivate var lastNumber: Int64 { sqlite3_last_insert_rowid(sqlite3_db_handle(raw)) }
 }
 

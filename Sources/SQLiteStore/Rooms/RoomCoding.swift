@@ -9,7 +9,7 @@ extension FactCoding {
   /// The stored values: never renumber.
   private enum ChangeKind: Int64 {
     case created = 1, settings = 2, topic = 3, member = 4, destroyed = 5
-    /// A member, with who was and is kicked.
+    /// A change of a member with the kicked states before and after it.
     case kick = 6
   }
 
@@ -106,7 +106,7 @@ extension FactCoding {
     Invitation(
       room: try room(DialogID(try from.int())), inviter: try party(UserID(try from.int())),
       reason: try from.optional(text), password: try from.optional(text), isBookmarked: try !from.flag(),
-      // The first ones end here.
+      // Data of the first version ends here.
       continuing: from.isAtEnd
         ? nil
         : try from.optional { from throws(StoreFailure) in Invitation.Continuation(thread: try from.optional(text)) })

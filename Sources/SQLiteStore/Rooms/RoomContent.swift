@@ -1,10 +1,10 @@
 import Basics
 import Dialogs
 
-/// The removal of what a room contained that has ended: of a persistent one its values. It takes as many transactions as there are
-/// pieces: `rooms.temporary`, which the end of a persistent room sets, stays set until the last of them, so that an
-/// interrupted removal is found again. Persistent rooms that earlier versions have destroyed keep their values: to find these,
-/// every room would have to be read, and their number does not grow.
+/// The removal of the content of a room that has ended; for a persistent room only of its values. Each piece is a transaction:
+/// `rooms.temporary`, which the end of a persistent room sets as well, stays set until the last one, so that an interrupted
+/// removal is found again. Persistent rooms that earlier versions have destroyed keep their values: finding these would take
+/// reading every room, and their number does not grow.
 extension Writer {
   func removeContent(of room: DialogID, limit: Int, endingFiles time: Timestamp) throws -> Bool {
     guard let settings = try self.room(room)?.settings else { return false }
@@ -33,7 +33,7 @@ extension Writer {
       try statement.run()
       if Int64(statement.changes) >= bound(limit) { return true }
     }
-    // The people last: their drafts are found by them.
+    // The people are removed last, since their drafts are found by them.
     let people = try connection(.peopleOfRoom, room, bound(limit)).all { UserID($0.int(0)) }
     for person in people {
       for query in [Query.deleteDraftInRoom, .deletePersonOfRoom] { try connection(query, room, person).run() }
@@ -46,8 +46,8 @@ extension Writer {
     return false
   }
 
-  /// Removes the entry of a joining or leaving member from their feed: the only ones of a room that are in one, besides
-  /// the last.
+  /// Removes the entry of a joining or leaving member from their feed. Apart from the last entry, only these entries of a
+  /// room are in feeds.
   func removeFeed(ofChangeAt position: Position, in room: DialogID) throws {
     guard case .room(let change)? = try entry(position, in: .server(room, .rules))?.fact,
       case .member(let member) = change.change
@@ -63,7 +63,7 @@ extension Writer {
 }
 
 extension Query {
-  /// The last entry stays.
+  /// It does not remove the last entry.
   fileprivate static let contentOfRoom = Query(
     """
     SELECT e.position, coalesce(p.kind, 0) FROM dialogs d CROSS JOIN entries e ON e.dialog = d.id

@@ -37,7 +37,7 @@ extension Reader {
     try connection(.temporaryRooms, after, bound(limit)).all { try room($0) }
   }
 
-  /// The value of `rooms.destroyed` for a room whose address is free; 1 is one that keeps it.
+  /// The value of `rooms.destroyed` for a destroyed room whose address is free; 1 is for one that keeps it.
   static let released: Int64 = 2
 
   private func room(_ row: Prepared) throws -> Room {
@@ -58,7 +58,7 @@ extension Reader {
 
   // MARK: Members
 
-  /// Returns a member; the row of a former member does not count.
+  /// Returns a member; `nil` for a former member, who also has a row.
   func member(_ user: UserID, of access: MemberAccess) throws -> Member? {
     let found = try connection(.member, access.room, user).first {
       try member($0, from: 0)
@@ -78,7 +78,7 @@ extension Reader {
     }
   }
 
-  /// Returns changed members, those of one version by user number; a page may end between them.
+  /// Returns changed members in the order of versions and user numbers; a page may end within a version.
   func memberChanges(of room: DialogID, for _: ServerReason, after: Position, limit: Int) throws -> [Member] {
     try connection(.memberChanges, room, after, bound(limit))
       .all { try member($0, from: 0) }
@@ -116,7 +116,7 @@ extension Reader {
 
   func rooms(of log: LogAccess, before: Position, limit: Int) throws -> [RoomView] {
     let user = log.user
-    // The list first, as in `dialogs(of:before:limit:)`.
+    // The list is read first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf, user, before, bound(limit)).all {
       (
         room: try room($0), member: try member($0, from: 17), mark: mark($0, from: 27, user),
@@ -132,28 +132,28 @@ extension Reader {
 
   // MARK: The feed
 
-  /// A user's feed, or a room, of which rows are merged.
+  /// A source of merged rows: a user's feed, or a room.
   private struct Source {
     /// The room; `nil` for the feed.
     let room: DialogID?
-    /// A position in front of which it has no further rows.
+    /// The position before which it has no further rows.
     var next: Int64
   }
 
-  /// Merges the rows of the feed and of rooms in the order of positions. The next row of each room is found first; after that only as many
-  /// rows are read as there are places, with those that are left out between them.
+  /// Merges the rows of the feed and of rooms in the order of positions. First the next row of each room is found; then only as many
+  /// rows are read as are returned, and those that are omitted between them.
   func feed(of log: LogAccess, after: Position, limit: Int, looksMax: Int, all: Bool) throws -> FeedPlaces {
     let limit = Int(max(1, bound(limit)))
     var sources = try rooms(of: log, after: after, limit: limit + 1)
-    // Rooms whose next entry is behind those of so many others have no place in the list.
+    // Rooms whose next entry is behind those of so many others cannot be in the result.
     var through = Int64.max
     if sources.count > limit {
       through = sources[limit].next - 1
       sources.removeSubrange(limit...)
     }
-    // The first one is the last element, where it is removed at no cost.
+    // The first source is the last element, where removing it costs nothing.
     sources.reverse()
-    // Nothing is behind the end of all positions, at which a session that follows nothing is.
+    // A session that follows nothing is at the end of all positions, behind which there are no rows.
     if after < .end { Self.insert(Source(room: nil, next: after.number + 1), into: &sources) }
     var (places, looks): ([FeedPlaces.Place], Int) = ([], looksMax)
     var end = through == .max ? nil : through
@@ -163,7 +163,7 @@ extension Reader {
         end = max(source.next - 1, places.last?.position.number ?? 0)
         break
       }
-      // A room stops in front of the feed, whose row comes first if both have the same entry.
+      // A room is read up to the feed's next row, which precedes a room's row of the same entry.
       var last = min(through, sources.last?.next ?? .max)
       if let following = sources.last, following.room == nil { last = min(last, following.next - 1) }
       let (rowsMax, before) = (max(1, looks), looks)
@@ -187,8 +187,8 @@ extension Reader {
     return FeedPlaces(of: log, after: after, places, end: max(after, try head().position), isLast: true)
   }
 
-  /// Returns the rooms of a log that have entries behind a position, with the first such entry, in the order of these: so many
-  /// of the user's rooms at most.
+  /// Returns the rooms of a log that have entries behind a position, with the first such entry, in the order of these entries; at
+  /// most `limit` of the user's rooms.
   private func rooms(of log: LogAccess, after: Position, limit: Int) throws -> [Source] {
     var found: [Source] = []
     if log.hasMemberships {
@@ -204,7 +204,7 @@ extension Reader {
     return found.sorted { $0.next < $1.next }.filter { seen.insert($0.room).inserted }
   }
 
-  /// Returns the statement of a source's rows, with a number other than 0 for those that are left out.
+  /// Returns the statement of a source's rows, with a number other than 0 for omitted rows.
   private func rows(of source: Source, _ log: LogAccess, _ all: Bool) throws -> Prepared {
     guard let room = source.room else {
       let leftOut = all ? 0 : Int64(FeedRow.Traits.unfollowed.rawValue)
@@ -213,7 +213,8 @@ extension Reader {
     return try connection(.roomRows, room, source.next)
   }
 
-  /// Inserts a source into a list that is descending by `next`: the feed behind a room with the same, so that the feed's row comes first.
+  /// Inserts a source into a list in descending order of `next`. The feed is placed after a room with the same value, so that its row
+  /// is taken first.
   private static func insert(_ source: Source, into sources: inout [Source]) {
     var (low, high) = (0, sources.count)
     while low < high {
@@ -237,7 +238,7 @@ extension Reader {
           try connection(.entryInFeed, place.position, log.user)
         }
       var next = try statement.first { try entry($0) }
-      // The last entry of a room is in the feed once the membership has ended.
+      // Once the membership has ended, the room's last entry is in the feed.
       if next == nil, place.room != nil, member != nil {
         next = try connection(.entryInFeed, place.position, log.user).first { try entry($0) }
       }
@@ -260,7 +261,7 @@ extension Writer {
       case .user(let user, let id)?: (nil, user, id)
       case nil: (nil, nil, nil)
       }
-    // Checked before anything is written: a refusal does not end the transaction.
+    // Checked before anything is written, since a refusal does not end the transaction.
     let isTaken = try connection(.takenRoom, realm, localpart, backendsID, creator, creatorsID)
       .first { $0.int(0) != 0 }
     if isTaken == true { throw StoreConflict() }
@@ -297,7 +298,7 @@ extension Writer {
   func endMembers(_ users: [UserID], of room: DialogID, feeds: [FeedRow], at end: Position) throws {
     let isTemporary = try self.room(room)?.settings.lifetime == .temporary
     for user in users {
-      // Only the mark leads to it.
+      // The marker's entry can be found only by the mark.
       if isTemporary, let marker = try connection(.markerInRoom, user, room).first({ Position($0.int(0)) }),
         try remove(marker, in: room)
       {
@@ -312,7 +313,7 @@ extension Writer {
   func put(_ member: Member, ordinal: Int64) throws {
     try check(stored: member.party.id)
     let nick = member.affiliation.isMember ? member.nick : nil
-    // A nick that has no key equals only itself.
+    // A nick without a key equals only itself.
     let key = nick.map { (try? Precis.nicknameKey($0)) ?? $0 }
     if let key, let holder = try self.member(nickKey: key, of: .server(member.room, .rules)),
       holder.party.id != member.party.id
@@ -361,8 +362,8 @@ extension Query {
     SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog
     WHERE r.temporary = 1 AND r.dialog > ?1 ORDER BY r.dialog LIMIT ?2
     """)
-  /// A search looks at each room of a range of localparts, or each listed one. `destroyed < 2` is the condition of the index, which
-  /// the engine uses only where a query repeats it.
+  /// A search reads each room of a range of localparts, or each listed one. `destroyed < 2` is the condition of the index, which the
+  /// engine uses only if the query repeats it.
   private static func rooms(by index: String, where condition: String) -> Query {
     Query(
       """
@@ -398,8 +399,8 @@ extension Query {
       destroyed, temporary, retention_days, creator, user_external_id)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0, ?8, ?9, ?10, ?11)
     """)
-  /// `temporary` of a room that has ended is changed by the removal of its content alone (`removeContent`), by which it is found until
-  /// then.
+  /// It does not change `temporary` of a room that has ended, by which the removal of its content (`removeContent`) finds the room; only
+  /// that removal resets it.
   fileprivate static let updateRoom = Query(
     """
     UPDATE rooms SET settings = ?2, folded_name = ?3, listed = ?4, topic = ?5, topic_nick = ?6, topic_time = ?7,
@@ -447,7 +448,7 @@ extension Query {
       SELECT 1 FROM invitations i
       WHERE i.room = m.dialog AND i.user = m.user AND (?2 IS NULL OR i.inviter = ?2))
     """)
-  /// It costs a look at each dialog of the user, as `dialogsOf`.
+  /// It reads a row of each dialog of the user, as `dialogsOf`.
   fileprivate static let roomsOf = Query(
     """
     SELECT \(columns), \(memberColumns), \(markColumns), m.settings FROM (
@@ -468,7 +469,7 @@ extension Query {
     ON CONFLICT (room, user) DO UPDATE SET affiliation = ?3, nick = ?4, nick_key = ?5, since = ?6, joined = ?7,
       version = ?8, reason = ?9, kicked = ?10, nick_registered = ?11
     """)
-  /// An existing mark stays. A destroyed room gets none.
+  /// It does not replace an existing mark, and adds none for a destroyed room.
   fileprivate static let insertRoomMark = Query(
     """
     INSERT OR IGNORE INTO members
@@ -495,13 +496,13 @@ extension Query {
     SELECT position, flags & \(EntryFlags.erased.rawValue) FROM entries
     WHERE dialog = ?1 AND position >= ?2 ORDER BY position
     """)
-  /// It takes one look if the room has nothing new.
+  /// It reads one row if the room has nothing new.
   fileprivate static let nextInRoom = Query(
     """
     SELECT e.position FROM dialogs d CROSS JOIN entries e ON e.dialog = d.id
     WHERE d.id = ?1 AND d.last > ?2 AND e.position > ?2 ORDER BY e.position LIMIT 1
     """)
-  /// It takes one look at each of the user's dialogs, and two more at each room with something new: 12 ms for 5,000 of these.
+  /// It reads one row of each of the user's dialogs, and two more of each room with something new: 12 ms for 5,000 of these.
   fileprivate static let nextInMemberships = Query(
     """
     SELECT m.dialog, e.position FROM members m CROSS JOIN dialogs d ON d.id = m.dialog
@@ -516,7 +517,7 @@ extension Query {
     SELECT \(Reader.payloadColumns) FROM feed f CROSS JOIN payloads p ON p.position = f.position
     WHERE f.user = ?2 AND f.position = ?1
     """)
-  /// `?3` is the user if the room has to be one of theirs.
+  /// `?3` is the user, if the room must be one of theirs.
   fileprivate static let entryInRoom = Query(
     """
     SELECT \(Reader.payloadColumns) FROM payloads p

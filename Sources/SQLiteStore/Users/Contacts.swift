@@ -3,9 +3,9 @@ import Dialogs
 
 /// The rosters and block lists.
 ///
-/// A removed item leaves a tombstone: the row stays with `removed` set. `hidden` is the version at which the item last
-/// left the roster, so that a client that has seen it is told, even if a subscription request (which is not shown) has
-/// made a new row of it since.
+/// A removed item leaves a tombstone: its row is kept with `removed` set. `hidden` is the version at which the item last
+/// left the roster, so that a client that has seen it is notified, even if a subscription request (which is not shown) has
+/// reused the row since.
 extension Reader {
   func ownContact(of owner: UserID, _ address: BareJID) throws -> Contact? {
     try connection(.contact, owner, address.description).first(Self.contact)
@@ -72,7 +72,7 @@ extension Writer {
     _ contact: Contact, name: String?, groups: [String], request: [UInt8]?, version: Position, isRemoved: Bool
   ) throws {
     let shows = !isRemoved && contact.subscription.isInRoster
-    // An item that was never stored, only removed, may have been shown nonetheless.
+    // An item that is removed without having been stored may have been shown nevertheless.
     let left = isRemoved && contact.subscription.isInRoster
     try connection(
       .putContact, contact.owner, contact.address.description, contact.peer, name, FactCoding.encode(groups: groups),
@@ -116,8 +116,8 @@ extension Query {
     "DELETE FROM contacts WHERE owner = ?1 AND removed = 1 AND version <= ?2")
   fileprivate static let rosterVersion = Query(
     "SELECT coalesce(max(version), 0) FROM contacts WHERE owner = ?1")
-  /// ?10 is the version at which the item leaves the roster by removal; an item that was shown and no longer is has
-  /// left it too. ?12 is the bit "in the roster".
+  /// ?10 is the version at which the item leaves the roster by removal; an item that is no longer shown has left it, too.
+  /// ?12 is the bit "in the roster".
   fileprivate static let putContact = Query(
     """
     INSERT INTO contacts (owner, address, peer, name, groups, subscription, request, version, removed, hidden)

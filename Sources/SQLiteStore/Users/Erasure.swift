@@ -2,10 +2,10 @@ import Dialogs
 
 /// The removal of a deleted user's data, in pieces. Theory:
 ///
-/// A step is a table, or a part of one. A piece continues at the place where the one before it has ended, and does steps until its rows
-/// are used up. The rows of a step are found by the user, so that those that are left are the first ones; steps that must look at rows
-/// of others as well keep the last row that they have looked at, and each look counts as a row. After a restart the removal begins with
-/// the first step again, which finds nothing any more. A row with a value of many bytes counts as several.
+/// A step is a table, or a part of one. A piece continues where the former one has ended, and does steps until its number of rows is
+/// used up. The rows of a step are found by the user, so that the remaining ones are always the first; steps that must also read rows
+/// of others store the last row that they have read, and each read counts as a row. After a restart the removal begins with the first
+/// step again, which finds no more rows. A row with a large value counts as several.
 private enum ErasureStep: Sendable {
   /// Rows of one table: the query has the user and the number of rows.
   case rows(Query, weight: Int = 1)
@@ -13,18 +13,18 @@ private enum ErasureStep: Sendable {
   case people(Query, Query)
   /// The nodes of services whose only owner the user is.
   case services
-  /// Rows that no index finds by the user: the first query returns the ids and users behind an id, the second one removes a row.
+  /// Rows without an index by user: the first query returns the ids and users behind an id, the second one removes a row.
   case scan(Query, Query)
-  /// The notifications of backends whose ids are in memory, and those of the others.
+  /// The notifications of backends, first those whose ids are in memory, then those in the table.
   case freshNotifications
   case notifications
-  /// Files that nobody may read any more.
+  /// Files that nobody may read any more, which end.
   case files
   /// The memberships and marks of rooms, and the settings of dialogs.
   case marks
   case outbox
 
-  /// What others may still see is first. The marks are behind everything that is found by them.
+  /// The steps in order. Content that others may still see is removed first, and the marks after everything that is found by them.
   static let all: [ErasureStep] = [
     .rows(.eraseNodes), .rows(.eraseValues, weight: large), .rows(.eraseItems, weight: large),
     .people(.ownAffiliations, .eraseAffiliation), .people(.ownSubscriptions, .eraseSubscription), .services,
@@ -35,9 +35,9 @@ private enum ErasureStep: Sendable {
     .rows(.eraseMentions), .rows(.eraseCallsBy), .rows(.eraseCallsTo), .scan(.suspendedBehind, .eraseSuspended),
     .scan(.stanzasBehind, .eraseStanzas), .outbox, .freshNotifications, .notifications, .marks,
   ]
-  /// The rows that one with up to some 200 kB counts as: 20 of them in a piece are 4 MB, which take some milliseconds as well.
+  /// The number of rows that count for one with up to some 200 kB: a piece has 20 of them, 4 MB, which take some milliseconds.
   static let large = 25
-  /// The rows that one counts as whose removal takes several statements.
+  /// The number of rows that count for one whose removal takes several statements.
   static let several = 4
 }
 
@@ -96,8 +96,8 @@ extension Writer {
     return rows.count
   }
 
-  /// Removes a node of a service, at last with the affiliation by which it is found. The node stays to the end, as somebody may make
-  /// another one of its name as soon as it is gone.
+  /// Removes a node of a service, and last the affiliation by which it is found. The node itself is removed at the end, since its name
+  /// can be used for another node as soon as it is removed.
   private func eraseService(of user: UserID, _ limit: Int, _ place: inout ErasurePlace) throws -> Int {
     let found = try connection(.solelyOwned, user).first {
       (owner: UserID($0.int(0)), node: $0.text(1), address: $0.text(2))
@@ -132,8 +132,8 @@ extension Writer {
     }
   }
 
-  /// Looks at the rows of a step until the limit is reached, and leaves the step if it is not. `remove` notes the place behind a row, and
-  /// returns the rows that its removal counts as beside the look.
+  /// Visits the rows of a step until the limit is reached; otherwise ends the step. `remove` stores the place behind a row, and returns
+  /// the number of rows that count for its removal in addition to the visit.
   private func look<Row>(
     at rows: [Row], _ limit: Int, _ place: inout ErasurePlace, remove: (Row, inout ErasurePlace) throws -> Int
   ) throws -> Int {
@@ -152,7 +152,7 @@ extension Writer {
     let rows = try outbox(after: (place.first, place.second), limit: limit)
     return try look(at: rows, limit, &place) { row, place in
       (place.first, place.second) = (row.pair, row.position)
-      // The ends of the user's subscriptions are still sent.
+      // Rows that end the user's subscriptions are kept, to be sent.
       guard row.author == user.number, row.isEntry else { return 0 }
       try removeOutbox(at: row.position, pair: row.pair)
       piece.outboxRows[row.pair, default: 0] += 1
@@ -162,7 +162,7 @@ extension Writer {
 
   // MARK: Notifications
 
-  // The backends' notifications to a user are in no feed: each has an id in the dialog of the user with themselves, among those of the
+  // The backends' notifications to a user are in no feed: each is found by an id in the user's `self` dialog, among those of the
   // messages there.
 
   private func ownDialog(of user: UserID) throws -> Int64? { try connection(.ownDialog, user).first { $0.int(0) } }
@@ -199,7 +199,7 @@ extension Writer {
 
   // MARK: Files and marks
 
-  /// Ends the files of purpose `profile` and awaited ones, or all: they expire in the past.
+  /// Sets the expiry of the files of purpose `profile` and of awaited ones, or of all, to the past.
   private func endFiles(of user: UserID, all: Bool, _ limit: Int, _ place: inout ErasurePlace) throws -> Int {
     if place.first == .min { try connection(.endUnstoredFiles, user, all).run() }
     let last = try connection(.fileBehind, user, place.first, limit - 1).first { $0.int(0) }
@@ -212,7 +212,7 @@ extension Writer {
     return limit
   }
 
-  /// Bans stay: these are the rooms', and hold nothing of the user but the number.
+  /// Bans are kept: they belong to the rooms, and contain only the user's number.
   private func eraseMarks(
     of user: UserID, _ limit: Int, _ place: inout ErasurePlace, _ piece: inout ErasedPiece
   ) throws -> Int {
@@ -242,7 +242,7 @@ extension Query {
         AND \(key) IN (SELECT \(key) FROM \(table) WHERE \(user) = ?1 LIMIT ?2)
       """)
   }
-  /// The same of a table with a number for each row.
+  /// Returns the removal of rows of a table with a number for each row.
   private static func rows(of table: String, by user: String = "user", id: String) -> Query {
     Query("DELETE FROM \(table) WHERE \(id) IN (SELECT \(id) FROM \(table) WHERE \(user) = ?1 LIMIT ?2)")
   }
@@ -265,7 +265,7 @@ extension Query {
     DELETE FROM mentions WHERE (dialog, ordinal, user) IN
       (SELECT dialog, ordinal, user FROM mentions WHERE user = ?1 LIMIT ?2)
     """)
-  /// A user has few of them (`Limits.pushRegistrationsMax`).
+  /// A user has few registrations (`Limits.pushRegistrationsMax`).
   fileprivate static let eraseRegistrations = Query("DELETE FROM push_registrations WHERE user = ?1 AND ?2 > 0")
   fileprivate static let forgetLastLogin = Query(
     "UPDATE users SET last_login = NULL WHERE id = ?1 AND last_login IS NOT NULL AND ?2 > 0")
@@ -317,7 +317,7 @@ extension Query {
     "SELECT id, user FROM suspended_stanzas WHERE id > ?1 ORDER BY id LIMIT ?2")
   fileprivate static let eraseStanzas = Query("DELETE FROM suspended_stanzas WHERE id = ?1")
 
-  /// The condition on the kind is that of the index.
+  /// The condition on the kind is that of the index, so that the engine uses it.
   fileprivate static let ownDialog = Query("SELECT id FROM dialogs WHERE first = ?1 AND second = ?1 AND kind < 2")
   fileprivate static let isNotification = Query(
     "SELECT 1 FROM payloads WHERE position = ?1 AND dialog = ?2 AND kind = \(Fact.Kind.notification.rawValue)")
@@ -328,7 +328,7 @@ extension Query {
     WHERE o.dialog = ?1 AND (o.hash, o.position) > (?2, ?3) ORDER BY o.hash, o.position LIMIT ?4
     """)
 
-  /// `Blob.State.awaited` and `.refused`, `Blob.Purpose.profile`.
+  /// The numbers are `Blob.State.awaited` and `.refused`, and `Blob.Purpose.profile`.
   fileprivate static let endUnstoredFiles = Query(
     """
     UPDATE blobs SET expires = 0, state = 1

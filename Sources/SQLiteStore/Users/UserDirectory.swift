@@ -14,15 +14,15 @@ extension Reader {
     try connection(.directoryEnd, realm, after ?? "", Int64(count - 1)).first { $0.text(0) }
   }
 
-  /// A text behind every name, in the order of bytes: it begins with the last code point, which no name contains.
+  /// A text that sorts after every name, by bytes: the last code point, which no name contains.
   static let lastName = "\u{10FFFF}"
 }
 
 extension Query {
-  /// The condition of those whom lists and searches contain, with their settings as `s`.
+  /// The condition of users whom lists and searches contain, with their settings as `s`.
   private static let listedUser =
     "u.state = \(User.State.active.rawValue) AND u.guest = 0 AND coalesce(s.searchable, 1) = 1"
-  /// Looks at each user of a range of the realm's names, in order, until there are enough.
+  /// Reads each user of a range of the realm's names, in order, until there are enough.
   static let directory = Query(
     """
     SELECT \(userColumns) FROM realms r CROSS JOIN users u ON u.realm = r.id

@@ -147,7 +147,7 @@ extension Query {
     """)
   fileprivate static let userByName = Query(
     "SELECT \(userColumns) FROM users u JOIN realms r ON r.id = u.realm WHERE u.realm = ?1 AND u.name = ?2")
-  /// A search looks at each user of the realm: it is an operator's, and rare.
+  /// It reads each user of the realm, which is acceptable for the rare searches by operators.
   fileprivate static let users = Query(
     """
     SELECT \(userColumns) FROM realms r CROSS JOIN users u ON u.realm = r.id
@@ -158,7 +158,7 @@ extension Query {
     """)
   fileprivate static let userCount = Query(
     "SELECT count(*) FROM users WHERE realm = ?1 AND state <> \(User.State.deleted.rawValue) AND guest = 0")
-  /// The condition is spelt as in the index.
+  /// The condition is written as in the index, so that the engine uses it.
   fileprivate static let guests = Query("SELECT id FROM users WHERE guest = 1 AND state <> 2 ORDER BY id")
   fileprivate static let endGuest = Query("UPDATE users SET guest = 0 WHERE id = ?1")
   fileprivate static let lastLogin = Query("SELECT last_login FROM users WHERE id = ?1")
