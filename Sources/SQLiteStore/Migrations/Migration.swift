@@ -88,13 +88,13 @@ struct Migration: Sendable {
     }
   }
 
-  /// Returns how many steps the database lacks of this release's.
+  /// Returns the number of this release's steps that the database lacks.
   static func missing(_ connection: Connection) throws -> Int {
     let done = Set(try applied(connection))
     return all.count { !done.contains($0.identifier) }
   }
 
-  /// Returns the steps that the database has had.
+  /// Returns the steps that were applied to the database.
   private static func applied(_ connection: Connection) throws -> [String] {
     try identifiers(in: "migrations", connection) ?? []
   }
