@@ -55,7 +55,7 @@ extension SettingsReader {
       reject(present, "\(missing.name) must be set as well")
     }
     // RFC 8555 7.3.4: ASCII.
-    if !keyID.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { reject(keys.acmeEABKeyID, "ASCII is expected") }
+    if !keyID.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { reject(keys.acmeEABKeyID, "it must be ASCII") }
     guard isOn else { return nil }
     if !isAgreed {
       reject(

@@ -109,7 +109,7 @@ private struct IdentitySourceReader {
     func text(_ field: String) -> String { entry.fields[field]?.text.trimmed ?? "" }
     for (field, what) in [
       ("client_id", "the app's id at the provider is expected"),
-      ("client_secret", "the app's secret there is expected"), ("token_url", "the URL that redeems codes is expected"),
+      ("client_secret", "the app's secret is expected"), ("token_url", "the URL that redeems codes is expected"),
       ("user_url", "the URL that returns the user of a token is expected"),
     ] where text(field).isEmpty { reject(field, what) }
     let (tokenURL, userURL) = (url("token_url") ?? "", url("user_url") ?? "")
