@@ -9,10 +9,10 @@ public struct HTTPMemory: Sendable {
   let withoutLogin: MemoryBound
   /// The memory of the requests of logged-in users.
   let loggedIn: MemoryBound
-  /// The memory of the messages of logged-in users' WebSockets, with other unfinished input of theirs.
+  /// The memory of incomplete messages and other unfinished input of logged-in users.
   let unfinished: MemoryBound
 
-  /// The number of connections without a login, however much memory there is.
+  /// The bound of connections without a login, independent of memory.
   package static let connectionsMost = HTTPLimits.unauthenticatedMax
 
   public init(withoutLogin: MemoryBound, loggedIn: MemoryBound, unfinished: MemoryBound) {
@@ -48,8 +48,7 @@ public struct HTTPBounds: Sendable {
   }
 
   /// - Parameters:
-  ///   - withoutLogin: The number of connections without a login, of which there are at most
-  ///     `HTTPLimits.unauthenticatedMax`.
+  ///   - withoutLogin: The number of connections without a login, at most `HTTPLimits.unauthenticatedMax`.
   ///   - isByNetwork: Whether the network with the most of them loses its oldest at the bound; otherwise the oldest of all ends.
   ///   - all: The open connections of all ports. At their bound, a new connection needs the place of one without a login.
   ///   - pace: The pace of new connections.

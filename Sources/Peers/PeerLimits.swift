@@ -35,9 +35,9 @@ package enum PeerLimits {
   package static let transmission = 60_000
 
   // Certificates.
-  /// The bytes of the key of a peer's first certificate (SubjectPublicKeyInfo): those of RSA with 8,192 bits and the usual exponent, the
-  /// largest that a judgement reads. The peer's signature over the handshake is checked on the event loop, which takes half a
-  /// millisecond with such a key, and up to four with the largest ones of TLS. A larger key ends the handshake.
+  /// The maximum bytes of the key of a peer's first certificate (SubjectPublicKeyInfo): those of RSA with 8,192 bits and the usual
+  /// exponent, the largest key that judgements support. The peer's signature over the handshake is checked on the event loop, which
+  /// takes half a millisecond with such a key, and up to four with the largest ones of TLS. A larger key ends the handshake.
   package static let keyBytesMax = 1_062
   /// The time after a valid certificate for which dialback alone does not prove the domain: certificates are renewed in that
   /// time. The time of the certificate is stored again after a day.

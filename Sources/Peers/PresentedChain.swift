@@ -23,7 +23,7 @@ final class PresentedChain: ChannelInboundHandler {
   enum Role {
     case server, client, web
 
-    /// XEP-0368 5, RFC 7301 6.
+    /// The ALPN protocol of the role (XEP-0368 5, RFC 7301 6).
     fileprivate var `protocol`: String {
       switch self {
       case .server: "xmpp-server"

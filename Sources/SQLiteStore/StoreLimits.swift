@@ -38,8 +38,8 @@ public enum StoreLimits {
   static let copyPauseShare = 6
   /// The niceness of a copy: on a busy processor it still gets a tenth, so that it always ends.
   static let copyNiceness: Int32 = 10
-  /// The shares of the usual log's bytes that are written in advance for a log that a reader holds, and that are left when more
-  /// are written: half, for several seconds of traffic, and an eighth, for the traffic until that is done.
+  /// While a reader holds the log, blocks are written in advance for further traffic. These are the shares of the usual log's bytes:
+  /// half, for several seconds, is written at a time, when less than an eighth, for the time of writing, is left.
   static let preparedAheadShare: Int64 = 2
   static let preparedRestShare: Int64 = 8
   /// The slices in which the log's blocks are written in advance, for each of which the committer waits a tenth of a

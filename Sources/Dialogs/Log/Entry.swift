@@ -65,7 +65,7 @@ public final class Entry: Sendable {
   public var byteCount: Int {
     guard let message = fact.stanza else { return Limits.entryBytes }
     let (content, envelope) = (message.content, message.envelope)
-    // Ids and languages of XMPP have no bound of their own.
+    // XMPP ids and languages have no separate bound.
     var bytes = Limits.entryBytes + (envelope.id?.utf8.count ?? 0) + (envelope.language?.utf8.count ?? 0)
     bytes += content.extras.count + content.text.utf8.count + (content.fields?.utf8.count ?? 0)
     for file in content.attachments { bytes += file.url.utf8.count + (file.name?.utf8.count ?? 0) }

@@ -61,8 +61,8 @@ public protocol LogReader {
   /// Returns the number of counting messages of the dialog or room up to and including `position`: in total, and by
   /// `author`. In a room `own` is counted from the member's mark, and may be negative before they joined.
   /// - Parameter looksMax: The number of a room's entries that are examined from the mark on, and again from `position` on if the
-  ///   first search does not reach `position`. If the second one does not reach the end either, `own` is the number of all messages by
-  ///   the author minus those that it has found; the author's later ones count as unread until the member has read the last message.
+  ///   first search does not reach `position`. If the second one does not reach the end either, `own` is estimated as all messages by
+  ///   the author minus those found there; then later own messages count as unread until the member has read the last message.
   func counting(
     in dialog: DialogID, upTo position: Position, by author: UserID, looksMax: Int
   ) throws -> (all: Int64, own: Int64)

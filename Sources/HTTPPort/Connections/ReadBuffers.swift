@@ -6,7 +6,8 @@ public import NIOCore
 public struct ReadBuffers: RecvByteBufferAllocator {
   /// The bytes of the first buffer.
   private static let first = 64
-  /// The bytes of the usual buffer. The allocator of glibc serves up to 1,032 bytes from a list of its own for each thread, several times as fast as more.
+  /// The bytes of the usual buffer. The allocator of glibc serves up to 1,032 bytes from a list of each thread, several times
+  /// faster than more.
   private static let usual = 1_024
 
   private let most: Int

@@ -131,12 +131,12 @@ final class Checkpointer: Sendable {
     return true
   }
 
-  /// Runs `body` with the checkpointer's connection, which is opened if need be; called on `queue`.
+  /// Runs `body` with the checkpointer's connection, which is opened if needed; called on `queue`.
   private func connected<Value>(_ body: (Connection) throws -> Value) throws -> Value {
     try connection.withLock { connection in
       if let connection { return try body(connection) }
       try CheckpointPacing.install()
-      // The default cache would cost memory for nothing; a checkpoint needs none.
+      // A checkpoint needs no cache.
       let opened = try Connection(path: path, layer: CheckpointPacing.name, keepsLog: keepsLog)
       try opened.execute("PRAGMA synchronous = FULL")
       CheckpointPacing.pace(opened, by: pressure)
@@ -147,9 +147,9 @@ final class Checkpointer: Sendable {
 
   // MARK: Preparation
 
-  /// Writes the blocks that the log will need until a checkpoint is urgent, or next if it is longer than that, in slices
-  /// between transactions. Zeros behind the log are no frames (sqlite.org/fileformat2.html 4.1), so they change nothing for
-  /// readers, nor after a crash. A disk that is nearly full is left as it is.
+  /// Writes in advance the blocks that the log needs until a checkpoint is urgent, or, if it is longer already, the next
+  /// ones, in slices between transactions. Zeros after the log are not frames (sqlite.org/fileformat2.html 4.1), so they
+  /// change nothing for readers or after a crash. On a nearly full disk nothing is written.
   private func prepareLog(after frames: Int32) {
     guard preparing.exchange(.max, ordering: .relaxed) != .max else { return }
     let used = Int64(frames) * pageSize
@@ -174,7 +174,7 @@ final class Checkpointer: Sendable {
           }
           return size
         }
-        // Synced beside the transactions, so that none of them waits for more than a slice.
+        // Synced between transactions, so that none of them waits for more than a slice.
         try? connected { connection in
           _ = try connection.int("PRAGMA schema_version")
           if let log = connection.log { _ = log.pointee.pMethods?.pointee.xSync?(log, SQLITE_SYNC_NORMAL) }
@@ -187,7 +187,7 @@ final class Checkpointer: Sendable {
     }
   }
 
-  /// Has blocks written as soon as the log has so many bytes.
+  /// Sets the bytes of the log at which blocks are written next.
   private func prepare(next bytes: Int64) { preparing.store(Int32(clamping: bytes / pageSize), ordering: .relaxed) }
 
   private static func freeBytes(_ path: String) -> Int64 {

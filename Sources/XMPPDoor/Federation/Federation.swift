@@ -141,7 +141,7 @@ public final class Federation: FederationService, FederationStreamOwner {
       do throws(Problem) {
         try await parley.post(.outbox(.unverified(some, before: now)), by: Parley.nobody)
       } catch {
-        // They are found again at the next start.
+        // Old certificates that could not be deleted are found again at the next start.
         return
       }
     }
