@@ -322,7 +322,8 @@ let package = Package(
     .testTarget(
       name: "XMLStreamTests", dependencies: ["Basics", "XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
     .target(
-      name: "XMPPFixtures", dependencies: ["XMPP", "Basics"] + crypto, path: "Tests/XMPPFixtures", swiftSettings: settings),
+      name: "XMPPFixtures", dependencies: ["XMPP", "Basics"] + crypto, path: "Tests/XMPPFixtures",
+      swiftSettings: settings),
     .testTarget(name: "JingleTests", dependencies: ["Jingle", "XMLStream", nioCore], swiftSettings: settings),
     .testTarget(
       name: "XMPPTests", dependencies: ["XMPPFixtures", "XMPP", "Basics", "XMLStream", "Addresses", nioCore] + crypto,

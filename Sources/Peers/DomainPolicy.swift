@@ -51,7 +51,8 @@ package final class DomainPolicy: Sendable {
   ///
   /// - Parameter isKnown: Whether local users communicate with the domain. It stays known while its certificate is remembered, even
   ///   after a restart.
-  package func verified(_ pair: DomainPair, at time: Timestamp, isKnown: Bool) -> (isNews: Bool, dropped: [DomainPair]) {
+  package func verified(_ pair: DomainPair, at time: Timestamp, isKnown: Bool) -> (isNews: Bool, dropped: [DomainPair])
+  {
     state.withLock { state in
       let last = state.known.time(of: pair.remote)
       guard isKnown || last != nil else {

@@ -248,7 +248,7 @@ async def registration(services, stage, story, described, viola, feste, orsino_s
         await viola.ask("PUT", "/v1/devices/phone", {"push": {"provider": "apns", "token": "cd34"}}, 201)
 
     with story.row(10, "what is tapped leads to its message: the push names dialog and message"):
-        said = orsino.chat(viola.jid, "Cesario, thou know'st no less but all")
+        orsino.chat(viola.jid, "Cesario, thou know'st no less but all")
         headers, body = await services.push("the first message since", "cd34")
         expect(body["dialogId"] == private and body["aps"]["thread-id"] == private and headers["apns-push-type"] == "alert", f"{body}")
         opened = await viola.open(body["dialogId"])

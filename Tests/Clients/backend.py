@@ -376,7 +376,7 @@ async def rules_of_the_backend(checks, server, key, romeo):
             key.refused(method, f"/federation/good.example/{path}", 501, "federation-absent", {} if path == "tests" else None)
     with checks.check("announcements, reports and what keys have called"):
         key.do("POST", "/announcements", {"text": "The gates close at dusk."})
-        while (message := await romeo.message())["body"] != "The gates close at dusk.":
+        while (await romeo.message())["body"] != "The gates close at dusk.":
             pass
         block = romeo.make_iq_set()
         block.xml.append(slixmpp.xmlstream.ET.fromstring(

@@ -151,7 +151,8 @@ import Testing
 
       let unasked = try await Command.run("dialog", "delete", "team", in: folder)
       #expect(unasked.status == 2)
-      #expect(unasked.lines == ["parley: Delete team for everybody? --yes is required when standard input is not a terminal"])
+      #expect(
+        unasked.lines == ["parley: Delete team for everybody? --yes is required when standard input is not a terminal"])
       let deleted = try await Command.run("dialog", "delete", "team", "--yes", in: folder)
       #expect(deleted.output == "Deleted team@conference.localhost.\n")
       #expect(try await Command.run("dialog", "list", in: folder).output == "There are no dialogs.\n")
@@ -338,7 +339,8 @@ import Testing
       }
       let unasked = try await Command.run("user", "add", "alice@localhost", in: folder)
       #expect(unasked.status == 2)
-      #expect(unasked.lines == ["parley: --password-stdin or --generate is required when standard input is not a terminal"])
+      #expect(
+        unasked.lines == ["parley: --password-stdin or --generate is required when standard input is not a terminal"])
       #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
     }
   }
@@ -365,7 +367,7 @@ import Testing
     (
       ["restore", "--list"],
       "parley: the path of a backup is expected (parley backup --list FOLDER lists those in a folder); or --s3, if "
-      + "backup.s3 or uploads.s3 names a bucket. See parley restore --help."
+        + "backup.s3 or uploads.s3 names a bucket. See parley restore --help."
     ),
   ])
   func anErrorOfUsageIsOneLine(_ arguments: [String], line: String) async throws {

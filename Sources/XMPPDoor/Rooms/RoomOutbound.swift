@@ -87,7 +87,9 @@ enum RoomOutbound {
     case .room(let change):
       guard case .topic(let topic) = change.change else { return nil }
       return entry.forms.form(for: .xmpp) { encode(topic, change.stanza, entry, room, parley) }
-    default: return nil
+    case .marker, .contact, .contactGroup, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .perUser,
+      .draft, .scheduledMessage, .call, .notification, .undelivered:
+      return nil
     }
   }
 
