@@ -133,6 +133,13 @@ public enum Limits {
   static let looksPerPlace = 3
   /// The time from which on a post or a read is charged for it: ordinary ones, which take less, count as one stanza whatever the machine.
   static let chargedTimeLeast = stanzaTime * 25
+  /// The time from which on a post is charged together with others of its account, once these have taken `chargedTimeLeast` (`SummedTimes`).
+  /// A change of a vCard, a nick or an affiliation takes five to twelve times as long as a stanza; a message takes less than this, also on
+  /// a machine a third as fast, and counts as one stanza alone.
+  static let summedTimeLeast = stanzaTime * 4
+  /// The accounts of which such a sum is kept, with some hundred bytes each. At the bound all are forgotten: each had less than a
+  /// millisecond.
+  static let summedAccountsMax = 1_024
   /// The time of a thread that reads for which the asker is charged as for one stanza (`Parley.readOwner`): longer than that of the only
   /// thread that commits, as several read. A user has 160 ms at once, in which an app that starts lists thousands of dialogs, or 500 on a
   /// machine a third as fast, and then 32 ms a second.

@@ -1,3 +1,4 @@
+import Addresses
 import DialogsFixtures
 import Synchronization
 import Testing
@@ -33,12 +34,17 @@ import Testing
     judging.batchBegins()
     times.pass(2)
     #expect(judging.postEnded(looks: 0) == 0)
-    times.pass(24)
+    times.pass(3)
     #expect(judging.postEnded(looks: 0) == 0)
+    #expect(judging.summed == .zero)
     // An ordinary post reads one clock, which is no system call.
     #expect(times.reads.withLock { $0 } == 1)
+    times.pass(24)
+    #expect(judging.postEnded(looks: 0) == 0)
+    #expect(judging.summed == Limits.stanzaTime * 24)
     times.pass(25)
     #expect(judging.postEnded(looks: 0) == 25)
+    #expect(judging.summed == .zero)
     times.pass(90)
     #expect(judging.postEnded(looks: 0) == 90)
     times.pass(100_000)
@@ -100,5 +106,51 @@ import Testing
     #expect(budget.charge(stanzas: 0, bytes: 0, now: now) != nil)
     // Nobody else does.
     #expect(stage.parley.sending.budget(of: juliet, from: nil, now: now).charge(stanzas: 0, bytes: 0, now: now) == nil)
+  }
+
+  /// What is not charged by itself is charged once it sums up, to each account for itself. Of too many accounts nothing is kept.
+  @Test func whatIsDearerThanAMessageIsSummedUp() throws {
+    var sums = SummedTimes()
+    func account(_ number: Int) throws -> SendingAccount {
+      .user(Party(id: UserID(Int64(number)), realm: RealmID(1), address: try BareJID("user\(number)@localhost")))
+    }
+    let (one, other) = (try account(1), try account(2))
+    let time = Limits.stanzaTime * 12
+    let charged = (1...5).map { _ in sums.add(time, of: one) }
+    #expect(charged == [0, 0, 36, 0, 0])
+    #expect(sums.add(time, of: other) == 0)
+    #expect(sums.add(time, of: one) == 36)
+    for number in 3...Limits.summedAccountsMax {
+      let account = try account(number)
+      #expect(sums.add(time, of: account) == 0)
+    }
+    #expect(sums.count == Limits.summedAccountsMax)
+    let last = try account(Limits.summedAccountsMax + 1)
+    #expect(sums.add(time, of: last) == 0)
+    #expect(sums.count == 1)
+  }
+
+  /// The author of posts that each take longer than a message waits as well, when there are many.
+  @Test func theAuthorOfManyPostsThatAreALittleDearWaits() async throws {
+    let time = Mutex(Duration.zero)
+    let clocks = JudgingClocks {
+      time.withLock {
+        $0 += Limits.stanzaTime * 10
+        return $0
+      }
+    } thread: {
+      time.withLock { $0 }
+    }
+    let stage = try Stage(judging: clocks)
+    let romeo = try await stage.user("romeo")
+    let juliet = try await stage.user("juliet")
+    let now = stage.clock.now
+    let budget = stage.parley.sending.budget(of: romeo, from: nil, now: now)
+    budget.owe(stanzas: 971, now: now)
+    for number in 1...3 {
+      #expect(number == 3 || budget.charge(stanzas: 0, bytes: 0, now: now) == nil)
+      try await stage.parley.post(.contact(address: juliet.address, name: "\(number)", groups: []), by: romeo)
+    }
+    #expect(budget.charge(stanzas: 0, bytes: 0, now: now) != nil)
   }
 }

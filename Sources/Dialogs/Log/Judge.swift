@@ -90,6 +90,9 @@ struct Judge {
   /// The stanzas to charge for rows and time of the batch's posts. They are charged after the commit, since a failed batch is judged
   /// again.
   private var charges: [(budget: SendingBudget, stanzas: Int)] = []
+  /// The times of the posts of the batch that are charged in sums, and the sums of the batches before it.
+  private var times: [(budget: SendingBudget, time: Duration)] = []
+  private var summedTimes = SummedTimes()
   var keptContacts = KeptContacts()
   /// The numbers of rows in the outbox; `nil` until they are needed.
   var outbox: OutboxLedger?
@@ -261,6 +264,7 @@ struct Judge {
     looks = 0
     begun = nil
     charges = []
+    times = []
     keptContacts = KeptContacts()
     outbox = nil
     isGathering = false
@@ -284,6 +288,11 @@ struct Judge {
     owedPushes.batchEnded()
     for (budget, stanzas) in charges { budget.owe(stanzas: stanzas, now: now) }
     charges.removeAll(keepingCapacity: true)
+    for (budget, time) in times {
+      let stanzas = summedTimes.add(time, of: budget.account)
+      if stanzas > 0 { budget.owe(stanzas: stanzas, now: now) }
+    }
+    times.removeAll(keepingCapacity: true)
     sending.noteStored(storing, at: now)
     storing.removeAll(keepingCapacity: true)
     arriving.removeAll(keepingCapacity: true)
@@ -311,7 +320,8 @@ struct Judge {
       effects.append(.settled(post, .failure(problem)))
     }
     var stanzas = max(chargedRows / Limits.rowsPerStanza, judgingTime.postEnded(looks: looks))
-    if begun != nil || post.begun != nil, case .room = post.intent { stanzas = min(stanzas, Limits.chargedPieceMax) }
+    let isPiece = begun != nil || post.begun != nil
+    if isPiece, case .room = post.intent { stanzas = min(stanzas, Limits.chargedPieceMax) }
     if let begun {
       // The original post, so that a post in a user's name keeps its place among the posts of the component.
       effects.append(.rest(Post(post, begun: begun)))
@@ -322,9 +332,12 @@ struct Judge {
     }
     chargedRows = 0
     looks = 0
-    if stanzas > 0, !post.isFromBackend, !post.intent.isOfServer {
-      charges.append((sendingBudget(of: post), stanzas))
-    }
+    let summed = judgingTime.summed
+    guard stanzas > 0 || summed > .zero, !post.isFromBackend, !post.intent.isOfServer else { return }
+    let budget = sendingBudget(of: post)
+    if stanzas > 0 { charges.append((budget, stanzas)) }
+    // The pieces of a request are charged together.
+    if summed > Limits.stanzaTime * stanzas, !isPiece { times.append((budget, summed - Limits.stanzaTime * stanzas)) }
   }
 
   /// Charges the author of the present post for rows beyond those of an ordinary post.

@@ -10,8 +10,11 @@ import Glibc
 /// system call. So it is read once per batch, and after a post that was slow by the wall clock. The wall-clock time of the posts
 /// between two reads is subtracted, so a post is never charged for more than it took.
 ///
-/// Effects are performed after the commit, when no post of the batch can wait any more. So the time of effects that look at many
-/// people or rooms is charged in advance, by their number.
+/// What takes less than a millisecond, but longer than messages do, is summed up by account, and charged in sums (`SummedTimes`): two
+/// hundred changes of affiliations in a second take a tenth of the thread, and none of them is charged by itself.
+///
+/// Effects come when the batch is committed, and nothing of it can wait any more. So the time of those that look at many people or rooms
+/// is counted before, by the number of these.
 struct JudgingTime: Sendable {
   private let clocks: JudgingClocks
   /// Both times when the thread's clock was last read.
@@ -20,6 +23,8 @@ struct JudgingTime: Sendable {
   private var began = Duration.zero
   /// The time that all posts so far have taken.
   private(set) var total = Duration.zero
+  /// The time of the last post if it counts for the sum of its account (`SummedTimes`); otherwise zero.
+  private(set) var summed = Duration.zero
 
   init(_ clocks: JudgingClocks) { self.clocks = clocks }
 
@@ -28,8 +33,8 @@ struct JudgingTime: Sendable {
     began = read.wall
   }
 
-  /// Returns the number of stanzas to charge for the post that has just been judged, with its effects; 0 if it took less than
-  /// `Limits.chargedTimeLeast`.
+  /// Returns the stanzas that take as long as the post that has just been judged, with its effects; 0 if it takes less than
+  /// `Limits.chargedTimeLeast`, of which `summed` has what is not free.
   ///
   /// - Parameter looks: The number of people and rooms that the effects look at, each for `Limits.lookTime`.
   mutating func postEnded(looks: Int) -> Int {
@@ -37,14 +42,16 @@ struct JudgingTime: Sendable {
     let (before, elapsed) = (began - read.wall, now - began)
     began = now
     var taken = elapsed
-    if elapsed >= Limits.chargedTimeLeast {
+    if elapsed >= Limits.summedTimeLeast {
       let thread = clocks.thread()
       taken = max(.zero, min(elapsed, thread - read.thread - before))
       read = (now, thread)
     }
     if looks > 0 { taken += Limits.lookTime * looks }
     total += taken
-    return Self.stanzas(taking: taken)
+    let stanzas = Self.stanzas(taking: taken)
+    summed = stanzas == 0 && taken >= Limits.summedTimeLeast ? taken : .zero
+    return stanzas
   }
 
   /// Returns the number of stanzas to charge for work that took this time of a thread, at most `Limits.chargedStanzasMax`; 0 if it
@@ -53,6 +60,23 @@ struct JudgingTime: Sendable {
   /// - Parameter each: The time that counts as one stanza.
   static func stanzas(taking time: Duration, each: Duration = Limits.stanzaTime) -> Int {
     time < Limits.chargedTimeLeast ? 0 : min(Int(time / each), Limits.chargedStanzasMax)
+  }
+}
+
+/// The time of each account's posts that are not charged by themselves (`Limits.summedTimeLeast`), as far as it is not charged yet.
+struct SummedTimes {
+  private var times: [SendingAccount: Duration] = [:]
+  /// The number of accounts with a sum.
+  var count: Int { times.count }
+
+  /// Adds the time of a post. Returns the stanzas for which the account is charged now: 0 while the sum is less than
+  /// `Limits.chargedTimeLeast`.
+  mutating func add(_ time: Duration, of account: SendingAccount) -> Int {
+    let sum = times[account, default: .zero] + time
+    let stanzas = JudgingTime.stanzas(taking: sum)
+    if times[account] == nil, times.count >= Limits.summedAccountsMax { times = [:] }
+    times[account] = sum - Limits.stanzaTime * stanzas
+    return stanzas
   }
 }
 
