@@ -97,6 +97,7 @@ public final class DoorContext: Sendable {
   let questions = Questions()
   let delegations: Delegations
   let nested = NestedDiscovery()
+  let infoAnswers = InfoAnswers()
   let memberLists = EncodedMemberLists()
   private let ourDomains: Set<String>
 

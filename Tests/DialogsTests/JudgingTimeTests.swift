@@ -121,8 +121,8 @@ import Testing
     #expect(sums.add(time, of: other) == 0)
     #expect(sums.add(time, of: one) == 36)
     for number in 3...Limits.summedAccountsMax {
-      let account = try account(number)
-      #expect(sums.add(time, of: account) == 0)
+      let next = try account(number)
+      #expect(sums.add(time, of: next) == 0)
     }
     #expect(sums.count == Limits.summedAccountsMax)
     let last = try account(Limits.summedAccountsMax + 1)

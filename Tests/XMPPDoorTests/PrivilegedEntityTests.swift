@@ -181,6 +181,8 @@ struct NamespaceDelegationTests {
     #expect(nested.information(by: "a.lit") != nil)
     nested.end("a.lit", new)
     #expect(nested.information(by: "a.lit") == nil)
+    // The answers are composed anew after each.
+    #expect(nested.version == 7)
   }
 
   @Test func delegatedRequestsArePassedOnUnchanged() throws {

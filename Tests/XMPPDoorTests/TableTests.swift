@@ -1,5 +1,6 @@
 import Basics
 import Dialogs
+import NIOCore
 import Testing
 import XMLStream
 import XMPP
@@ -56,6 +57,29 @@ struct TableTests {
     let read = try Capabilities(answer)
     #expect(read == capabilities)
     #expect(node.hasSuffix("#\(read.verification)"))
+  }
+
+  /// An answer is composed once, and anew when what it depends on has changed.
+  @Test func whatIsOfferedIsComposedOnce() {
+    let answers = InfoAnswers()
+    let capabilities = table.capabilities(of: .server)
+    var count = 0
+    func ask(in domain: String = "", version: Int = 0) -> InfoAnswers.Answer {
+      answers.answer(of: .server, in: domain, version: version) {
+        count += 1
+        return capabilities
+      }
+    }
+    let node = EntityCapabilities.node(of: capabilities)
+    for _ in 1...3 {
+      let answer = ask()
+      #expect(answer.node == node)
+      #expect(String(buffer: answer.whole) == written { Disco.write(capabilities, node: nil, into: &$0) })
+      #expect(String(buffer: answer.ofNode) == written { Disco.write(capabilities, node: node, into: &$0) })
+    }
+    #expect(count == 1)
+    for version in [0, 0, 1, 1] { _ = ask(in: "capulet.lit", version: version) }
+    #expect(count == 3)
   }
 
   @Test func streamOffersLimitsBeforeAndAfter() throws {

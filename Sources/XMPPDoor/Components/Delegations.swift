@@ -49,9 +49,16 @@ final class NestedDiscovery: Sendable {
     var information = Information()
   }
   private let components = Mutex<[String: ConnectedComponent]>([:])
+  private let changes = Atomic<Int>(0)
+
+  /// The number of changes so far. Whoever reads it first, and the information then, has no older information.
+  var version: Int { changes.load(ordering: .sequentiallyConsistent) }
+
+  private func changed() { changes.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
   func begin(_ component: String, _ link: SessionID) {
     components.withLock { $0[component] = ConnectedComponent(link: link) }
+    changed()
   }
 
   /// Adds information, unless the component has disconnected since.
@@ -60,10 +67,12 @@ final class NestedDiscovery: Sendable {
       guard components[component]?.link == link else { return }
       change(&components[component]!.information)  // found just above
     }
+    changed()
   }
 
   func end(_ component: String, _ link: SessionID) {
     components.withLock { if $0[component]?.link == link { $0[component] = nil } }
+    changed()
   }
 
   func information(by component: String) -> Information? { components.withLock { $0[component]?.information } }

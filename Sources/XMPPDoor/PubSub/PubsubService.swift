@@ -30,8 +30,8 @@ struct PubsubService: Feature {
 
     table.iq(.get, .discoInfo, to: [.pubsub]) { (turn, query) throws(StanzaError) in
       if let node = query["node"] { return PEP.info(turn, node) }
-      let capabilities = turn.session.door.table.capabilities(of: .pubsub)
-      turn.reply { Disco.write(capabilities, node: nil, into: &$0) }
+      let info = turn.session.door.info(of: .pubsub, in: turn.addressed.domain)
+      turn.reply { $0.raw(info.whole) }
     }
     table.iq(.get, .discoItems, to: [.pubsub]) { (turn, query) throws(StanzaError) in
       if let node = query["node"] { return PEP.itemNames(turn, node) }

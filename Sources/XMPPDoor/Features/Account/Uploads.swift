@@ -25,13 +25,17 @@ struct Uploads: Feature {
     for purpose in Self.purposes { table.advertise("\(NS.uploadPurpose)#\(purpose.name.local)", on: [.uploads]) }
     table.iq(.get, .discoInfo, to: [.uploads]) { (turn, query) throws(StanzaError) in
       guard let blobs = turn.parley.blobs, query["node"] == nil else { throw StanzaError(.itemNotFound) }
-      var capabilities = turn.session.door.table.capabilities(of: .uploads)
-      // 4: the form's field.
-      capabilities.forms = [
-        DataForm(
-          .result, formType: "\(NS.upload)", fields: [.init("max-file-size", nil, "\(blobs.policy.bytesMax)")])
-      ]
-      turn.reply { Disco.write(capabilities, node: nil, into: &$0) }
+      let door = turn.session.door
+      let info = door.infoAnswers.answer(of: .uploads, version: Int(blobs.policy.bytesMax)) {
+        var capabilities = door.table.capabilities(of: .uploads)
+        // 4: the form's field.
+        capabilities.forms = [
+          DataForm(
+            .result, formType: "\(NS.upload)", fields: [.init("max-file-size", nil, "\(blobs.policy.bytesMax)")])
+        ]
+        return capabilities
+      }
+      turn.reply { $0.raw(info.whole) }
     }
     table.iq(.get, .discoItems, to: [.uploads]) { turn, _ in turn.reply { $0.element(.discoItems) } }
     table.iq(.get, Self.request, to: [.uploads], Self.slot)

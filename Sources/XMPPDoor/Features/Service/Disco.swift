@@ -43,13 +43,11 @@ struct Disco: Feature {
   private static func reply(
     _ turn: Turn, _ query: Element, _ target: FeatureTable.Target
   ) throws(StanzaError) {
-    let node = query["node"]
-    let capabilities = turn.session.door.capabilities(of: target, in: turn.addressed.domain)
+    let info = turn.session.door.info(of: target, in: turn.addressed.domain)
+    guard let node = query["node"] else { return turn.reply { $0.raw(info.whole) } }
     // The only nodes are those of entity capabilities (XEP-0115 6.2); an account has nodes of its own (`PEP.info`).
-    if let node, node != EntityCapabilities.node(of: capabilities) {
-      throw StanzaError(.itemNotFound, "there is no such node")
-    }
-    turn.reply { write(capabilities, node: node, into: &$0) }
+    guard node == info.node else { throw StanzaError(.itemNotFound, "there is no such node") }
+    turn.reply { $0.raw(info.ofNode) }
   }
 
   private static func infoOfUser(_ turn: Turn, _ query: Element) throws(StanzaError) {

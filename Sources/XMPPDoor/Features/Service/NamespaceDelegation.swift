@@ -194,16 +194,20 @@ extension Turn {
 }
 
 extension DoorContext {
-  /// Returns the disco#info of the server, or of a domain's accounts: features of delegated namespaces are replaced by
+  /// Returns the disco#info of a target. At the server, and at a domain's accounts, features of delegated namespaces are replaced by
   /// those of their components (XEP-0355 7.2).
-  func capabilities(of target: FeatureTable.Target, in domain: String) -> Capabilities {
+  func info(of target: FeatureTable.Target, in domain: String) -> InfoAnswers.Answer {
     let delegations = delegations.all(of: domain)
-    guard !delegations.isEmpty, target == .server || target == .account else { return table.capabilities(of: target) }
-    var capabilities = table.capabilities(of: target, without: Set(delegations.map(\.namespace)))
-    for component in Set(delegations.map(\.component)).sorted() {
-      guard let information = nested.information(by: component) else { continue }
-      capabilities.add(target == .server ? information.server : information.account)
+    guard !delegations.isEmpty, target == .server || target == .account else {
+      return infoAnswers.answer(of: target) { table.capabilities(of: target) }
     }
-    return capabilities
+    return infoAnswers.answer(of: target, in: domain, version: nested.version) {
+      var capabilities = table.capabilities(of: target, without: Set(delegations.map(\.namespace)))
+      for component in Set(delegations.map(\.component)).sorted() {
+        guard let information = nested.information(by: component) else { continue }
+        capabilities.add(target == .server ? information.server : information.account)
+      }
+      return capabilities
+    }
   }
 }
