@@ -133,7 +133,7 @@ public enum Limits {
   static let looksPerPlace = 3
   /// The time from which on a post or a read is charged for it: ordinary ones, which take less, count as one stanza whatever the machine.
   static let chargedTimeLeast = stanzaTime * 25
-  /// The time from which on a post is charged together with others of its account, once these have taken `chargedTimeLeast` (`SummedTimes`).
+  /// The time from which on a post is charged together with others of its account, once they have taken `chargedTimeLeast` (`SummedTimes`).
   /// A change of a vCard, a nick or an affiliation takes five to twelve times as long as a stanza; a message takes less than this, also on
   /// a machine a third as fast, and counts as one stanza alone.
   static let summedTimeLeast = stanzaTime * 4

@@ -21,8 +21,10 @@ public enum XMPPLimits {
   /// The unacknowledged stanzas kept for one session (XEP-0198). At the bound the peer is not acknowledging, and the
   /// session must read on from its cursor instead.
   public static let unacknowledgedItemsMax = 2048
-  /// The bytes of these stanzas, where bytes are kept: 1 MiB.
+  /// The bytes of these stanzas, where bytes are kept, that a peer may ask for: 1 MiB.
   public static let unacknowledgedBytesMax = 1 << 20
+  /// The bytes at which nothing more is kept: twice as many, so that there is room for what a peer asks for, whatever others have sent it.
+  public static let unacknowledgedBytesKept = 2 * unacknowledgedBytesMax
   /// The seconds that a suspended session waits to be resumed: long enough for a tunnel, not for a night, which the log
   /// is for.
   public static let resumptionSecondsMax: UInt32 = 600

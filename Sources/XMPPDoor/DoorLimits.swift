@@ -113,8 +113,8 @@ enum DoorLimits {
   static let eventBytes = 256
   /// The unacknowledged stanzas (XEP-0198) at which a session lags: it reads later messages from the log once the
   /// client has acknowledged half of them. It is a quarter of the stanzas that are kept at all, which leaves room for
-  /// those that do not wait in the log (presence, answers). At the bound a client has `answer` to answer a
-  /// request for acknowledgement, whether or not it has read what it was sent.
+  /// those that do not wait in the log (presence, answers). It also lags above `unacknowledgedBytesOfOthers`. At the bound a
+  /// client has `answer` to answer a request for acknowledgement, whether or not it has read what it was sent.
   static let unacknowledgedMax = 512
   /// The bytes of the log's entries among them at which it lags as well, as much as of stanzas that are in no log: one page
   /// (`Limits.pageBytesMax`). Sessions share entries, but a message to oneself is held for one session alone.
@@ -279,11 +279,18 @@ enum DoorLimits {
   static let unacknowledgedBytesUncounted = MemoryBound.shareBytes / 2
   /// The memory that each of them takes beside its bytes: its place in the queue, and a buffer, which grows to a power of two.
   static let keptStanzaBytes = 128
-  /// The unacknowledged bytes, a quarter of what is held at all, up to which paced stanzas are sent.
+  /// The unacknowledged bytes, a quarter of what a client may ask for, up to which paced stanzas are sent, and a session that lags
+  /// goes on.
   static let unacknowledgedBytesPaced = 256 * 1024
-  /// The unacknowledged bytes and stanzas of a session that waits to be resumed, half of what is held at all, up to which
-  /// rooms elsewhere are heard: the other half is for what can be read nowhere else. Above them the client is told that
-  /// it is out of the room, and reads the room's archive when it is back.
+  /// The unacknowledged bytes and stanzas above which nothing is kept for a client of what others send and nothing stores. Presence waits,
+  /// the last of each sender (`DeferredSignals`), requests are answered with `resource-constraint`, and headlines, chat states and
+  /// events are lost, as for a client that is not there; entries of the log wait there (`XMPPSession.lags`). So nobody ends the session
+  /// of somebody else, and what the client asks for has room beside it. Four stanzas of the largest size fit.
+  static let unacknowledgedBytesOfOthers = XMPPLimits.unacknowledgedBytesMax / 4 * 3
+  static let unacknowledgedStanzasOfOthers = XMPPLimits.unacknowledgedItemsMax / 4 * 3
+  /// The unacknowledged bytes and stanzas of a session that waits to be resumed, up to which rooms elsewhere are heard: less than those
+  /// of others, as the rest is for what can be read nowhere else. Above them the client is told that it is out of the room, and reads
+  /// the room's archive when it is back. A connected client is told so where others are not heard any more, either.
   static let waitingBytesOfRoomsElsewhere = XMPPLimits.unacknowledgedBytesMax / 2
   static let waitingStanzasOfRoomsElsewhere = XMPPLimits.unacknowledgedItemsMax / 2
   /// The estimated size of an item beside its id and its payload.
@@ -344,11 +351,12 @@ enum DoorLimits {
   /// The invitations that wait until the client has answered what it is interested in; further ones are shown by the
   /// bookmark alone.
   static let invitationsHeldMax = 256
-  /// The senders whose presence or chat state waits for an inactive client (XEP-0352): a roster and a large room. At
-  /// the bound everything is sent.
+  /// The senders whose presence or chat state waits for an inactive client (XEP-0352), or for one that has not acknowledged enough: a
+  /// roster and a large room. At the bound everything is sent to the one, and further presence is lost for the other.
   static let heldSendersMax = 1_000
   /// The bytes of these signals, which their senders choose: some 400 presences as clients send them, of 300 bytes each.
-  /// At the bound everything is sent; a signal that has more by itself is sent at once.
+  /// At the bound everything is sent; a signal that has more by itself is sent at once. Where nothing can be sent, a presence waits
+  /// without what its sender has written.
   static let heldBytesMax = 131_072
 
   // Registration in band.

@@ -187,6 +187,34 @@ def unarchived(checks, server):
     reader.close()
 
 
+def others(checks, server):
+    """What others send and nothing stores, more than may be unacknowledged."""
+    server.add_users("iago", "emilia")
+    iago, emilia = Listener("iago", server.xmpp), Listener("emilia", server.xmpp)
+    for client in iago, emilia:
+        client.connect()
+    emilia.send(f"<enable xmlns='{SM}' resume='true'/>")
+    emilia.stanza(lambda s: s.tag == f"{{{SM}}}enabled", "enabled")
+    emilia.handled = 0
+    emilia.send("<presence/>")
+    emilia.in_step()
+    emilia.acknowledge()
+    with checks.check("lag: headlines of a quarter of a megabyte end nobody's session, and what is said comes when they are acknowledged"):
+        for _ in range(3):
+            emilia.bodies.clear()
+            iago.send(f"<message type='headline' to='emilia@localhost'><body>{'y' * 250_000}</body></message>" * 5
+                      + "<message type='chat' to='emilia@localhost'><body>said</body></message>")
+            iago.in_step()
+            emilia.in_step()
+            expect([len(body) for body in emilia.bodies] == [250_000] * 4, f"{[len(body) for body in emilia.bodies]}")
+            emilia.acknowledge()
+            emilia.gather(emilia.bodies, 5, "what was said")
+            expect(emilia.bodies[4] == "said", f"{emilia.bodies[4][:80]}")
+            emilia.acknowledge()
+    for client in iago, emilia:
+        client.close()
+
+
 def deaf(checks):
     with Server(xmpp__plaintext="true", **FAST).start() as server:
         server.add_users("romeo", "juliet", "nurse", "paris")
@@ -312,3 +340,4 @@ def run(checks):
         juliet.close()
         last_items(checks, server)
         unarchived(checks, server)
+        others(checks, server)

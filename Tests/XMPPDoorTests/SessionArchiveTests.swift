@@ -155,7 +155,7 @@ import XMPP
 
   @Test func noMachineHasMoreThanMayWait() {
     let stored = StoredStanzas(acknowledged: 5, count: 2, byteCount: 0)
-    let half = Sent.bytes(ByteBuffer(repeating: 1, count: XMPPLimits.unacknowledgedBytesMax / 2))
+    let half = Sent.bytes(ByteBuffer(repeating: 1, count: XMPPLimits.unacknowledgedBytesKept / 2))
     let counts = [[], [bytes("d")]].map { stored.machine(with: [half, half], before: waiting($0))?.outbound.count }
     #expect(counts == [2, nil])
   }

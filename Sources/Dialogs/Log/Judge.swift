@@ -332,12 +332,13 @@ struct Judge {
     }
     chargedRows = 0
     looks = 0
-    let summed = judgingTime.summed
+    // The pieces of a request are charged together.
+    let summed: Duration = isPiece ? .zero : judgingTime.summed
     guard stanzas > 0 || summed > .zero, !post.isFromBackend, !post.intent.isOfServer else { return }
     let budget = sendingBudget(of: post)
     if stanzas > 0 { charges.append((budget, stanzas)) }
-    // The pieces of a request are charged together.
-    if summed > Limits.stanzaTime * stanzas, !isPiece { times.append((budget, summed - Limits.stanzaTime * stanzas)) }
+    let rest = summed - Limits.stanzaTime * stanzas
+    if rest > .zero { times.append((budget, rest)) }
   }
 
   /// Charges the author of the present post for rows beyond those of an ordinary post.

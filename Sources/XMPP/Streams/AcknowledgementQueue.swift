@@ -31,7 +31,7 @@ public struct AcknowledgementQueue<Item: Sendable>: Sendable {
 
   public init(
     acknowledgedTotal: UInt64 = 0, itemsMax: Int = XMPPLimits.unacknowledgedItemsMax,
-    bytesMax: Int = XMPPLimits.unacknowledgedBytesMax
+    bytesMax: Int = XMPPLimits.unacknowledgedBytesKept
   ) {
     self.acknowledgedTotal = acknowledgedTotal
     self.itemsMax = itemsMax

@@ -133,7 +133,7 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
 
   /// Creates a machine with stream management disabled.
   public init(
-    itemsMax: Int = XMPPLimits.unacknowledgedItemsMax, bytesMax: Int = XMPPLimits.unacknowledgedBytesMax
+    itemsMax: Int = XMPPLimits.unacknowledgedItemsMax, bytesMax: Int = XMPPLimits.unacknowledgedBytesKept
   ) {
     queue = AcknowledgementQueue(itemsMax: itemsMax, bytesMax: bytesMax)
     inbound = InboundCounter()
@@ -174,7 +174,7 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
   /// server with larger bounds kept such a queue.
   public init(
     restoring snapshot: Snapshot, itemsMax: Int = XMPPLimits.unacknowledgedItemsMax,
-    bytesMax: Int = XMPPLimits.unacknowledgedBytesMax
+    bytesMax: Int = XMPPLimits.unacknowledgedBytesKept
   ) {
     queue = AcknowledgementQueue(
       acknowledgedTotal: snapshot.acknowledgedTotal, itemsMax: itemsMax, bytesMax: bytesMax)

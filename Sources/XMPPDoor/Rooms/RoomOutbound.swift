@@ -175,6 +175,7 @@ enum RoomOutbound {
     _ presence: OccupantPresence, _ form: Form, version: MemberListVersion? = nil, to session: XMPPSession
   ) {
     let to = session.jid.description
+    let presence = session.isFull && form != .roomOwn ? presence.shortened : presence
     let step = presence.listStep
     let isReader = step.map { session.rooms.reads($0, presence, isOwn: form == .roomOwn) } ?? true
     func stepped() -> MemberListVersion? {

@@ -1,16 +1,22 @@
+import Addresses
 import Dialogs
+import NIOCore
+import XMLStream
 
-/// The signals that an inactive client is not sent yet (XEP-0352 1.0.0). Theory:
+/// The signals that an inactive client is not sent yet (XEP-0352 1.0.0), or one that has not acknowledged enough. Theory:
 ///
 /// A phone pays for each time its radio wakes. While its client is *inactive*, presence and chat states wait here, the
 /// newest only of each sender. Any other stanza wakes the radio anyway, so the waiting signals are sent before it, in
 /// the order in which the newest of each came. Nothing is therefore sent out of order, and only superseded signals are
 /// left out.
+///
+/// For a client that has not acknowledged enough of what others send (`XMPPSession.isFull`) they wait in the same way, active or not, until
+/// it has. Other stanzas are then sent before them.
 struct DeferredSignals {
   private enum Key: Hashable {
-    case presence(UserID, String)
+    case presence(BareJID, String)
     case occupant(DialogID, String)
-    case chatState(UserID, String?, DialogID?)
+    case chatState(BareJID, String?, DialogID?)
   }
   private var held: [(signal: Signal, form: Form)?] = []
   private var places: [Key: Int] = [:]
@@ -23,8 +29,10 @@ struct DeferredSignals {
   var slots: Int { held.count }
 
   /// Holds a signal back. Returns `false` if it must not wait, or if too many or too large ones wait; then nothing is changed.
-  mutating func hold(_ signal: Signal, _ form: Form) -> Bool {
-    guard let key = Self.key(of: signal, form) else { return false }
+  ///
+  /// - Parameter all: whether presence in a room waits as well that says why an occupant has left, or that is of two nicks.
+  mutating func hold(_ signal: Signal, _ form: Form, all: Bool = false) -> Bool {
+    guard let key = Self.key(of: signal, form, all: all) else { return false }
     let place = places[key]
     var bytes = byteCount + Self.byteCount(of: signal)
     if let place, let superseded = held[place] { bytes -= Self.byteCount(of: superseded.signal) }
@@ -46,7 +54,7 @@ struct DeferredSignals {
 
   private mutating func compact() {
     let waiting = release()
-    for (signal, form) in waiting { _ = hold(signal, form) }
+    for (signal, form) in waiting { _ = hold(signal, form, all: true) }
   }
 
   /// Returns the bytes that others have chosen in a signal that may wait.
@@ -59,16 +67,40 @@ struct DeferredSignals {
     }
   }
 
-  private static func key(of signal: Signal, _ form: Form) -> Key? {
+  private static func key(of signal: Signal, _ form: Form, all: Bool) -> Key? {
     switch signal {
-    case .presence(let presence): .presence(presence.from.id, presence.resource)
-    // The client's own presence in a room, and the reason why an occupant left, do not wait.
+    case .presence(let presence): .presence(presence.from.address, presence.resource)
+    // The client's own presence in a room never waits.
     case .occupant(let presence):
-      form == .roomOwn || !presence.codes.isEmpty || presence.newNick != nil || presence.destroyed != nil
-        || presence.listStep != nil ? nil : .occupant(presence.room.dialog, presence.nick)
+      form == .roomOwn || !all && presence.saysMore ? nil : .occupant(presence.room.dialog, presence.nick)
     case .stanza(let stanza):
-      stanza.typing == nil ? nil : .chatState(stanza.from.id, stanza.fromResource, stanza.room?.dialog)
+      stanza.typing == nil ? nil : .chatState(stanza.from.address, stanza.fromResource, stanza.room?.dialog)
     case .profile, .contactNamed, .shown, .probes, .notice, .node, .announcement, .call, .undelivered, .closed: nil
     }
+  }
+}
+
+extension OccupantPresence {
+  /// Whether it says more than that an occupant is there or has left: why, by which other nick, or how the member list has changed.
+  fileprivate var saysMore: Bool { !codes.isEmpty || newNick != nil || destroyed != nil || listStep != nil }
+
+  /// The same without what the occupant has written, except the nick.
+  var shortened: OccupantPresence {
+    OccupantPresence(
+      room: room, nick: nick, party: party, resource: resource, affiliation: affiliation, role: role,
+      presence: presence.shortened, codes: codes, ownCodes: ownCodes, newNick: newNick, actor: actor, reason: reason,
+      destroyed: destroyed, occupantID: occupantID, showsAddress: showsAddress, listStep: listStep)
+  }
+}
+
+extension Presence {
+  /// The same without what a client has written. That of an app's session has bounds of its own.
+  var shortened: Presence {
+    if extras == nil { return self }
+    var writer = ElementWriter()
+    Outbound.writeShow(of: self, into: &writer)
+    return Presence(
+      from: from, resource: resource, availability: availability, priority: priority, toResource: toResource,
+      extras: Array(writer.buffer.readableBytesView), quietBytes: writer.buffer.readableBytes, time: time)
   }
 }

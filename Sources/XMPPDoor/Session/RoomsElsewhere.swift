@@ -8,10 +8,11 @@ import Dialogs
 /// said there is kept as bytes, and a busy room would end the session at the bound. What a room elsewhere says can be
 /// read in that room's archive instead. So once half of the bound is used, the client is told that it is out of the room
 /// that speaks, by an unavailable presence with status 333 (11.1), and gets nothing of it any more. When it resumes it
-/// finds this behind what it missed, enters again, and reads the archive.
+/// finds this behind what it missed, enters again, and reads the archive. The same holds for a connected client that does not
+/// acknowledge what it is sent.
 struct RoomsElsewhere: Sendable {
   private(set) var nicks: [BareJID: String] = [:]
-  /// The rooms that the client has missed something of, until it resumes.
+  /// The rooms that the client has missed something of, until it resumes or enters them again.
   private var missed: Set<BareJID> = []
 
   /// The client's occupants, as `room@service/nick`.
@@ -20,6 +21,7 @@ struct RoomsElsewhere: Sendable {
   /// Notes a presence that the client sends to an occupant's address elsewhere. At `Limits.directedMax` rooms no more are
   /// known.
   mutating func sent(isAvailable: Bool, to room: BareJID, nick: String) {
+    missed.remove(room)
     if !isAvailable {
       nicks[room] = nil
     } else if nicks[room] != nil || nicks.count < Limits.directedMax {
@@ -41,7 +43,9 @@ struct RoomsElsewhere: Sendable {
     case ended(String)
   }
 
-  /// Decides about a stanza for a client without a connection.
+  /// Decides about a stanza for the client.
+  ///
+  /// - Parameter isTooMuch: whether so much waits for the client that the room is not heard any more.
   mutating func waits(from sender: BareJID, isGroupchat: Bool, isTooMuch: Bool) -> Verdict {
     guard let nick = nicks[sender] else { return .kept }
     if missed.contains(sender) { return .dropped }

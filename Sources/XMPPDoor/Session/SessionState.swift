@@ -64,5 +64,7 @@ struct SessionState: Sendable {
   let management: Management
   /// The calls with apps, which do not outlive the process.
   var calls: [JingleSessions.Key: JingleSessions.Open] = [:]
+  /// The signals for which there was no room. A restart forgets them.
+  var held = DeferredSignals()
   var items: [Sent] { management.snapshot.items.map(\.item) }
 }

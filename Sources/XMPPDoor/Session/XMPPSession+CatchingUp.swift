@@ -73,6 +73,7 @@ extension XMPPSession {
 
   /// Continues when the client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
+    if !isInactive { releaseHeld() }
     resumeWaiting()
     tellUnarchived()
     continueLookups()
@@ -154,14 +155,26 @@ extension XMPPSession {
   private func tell(_ page: LogPage, of followed: [FollowedRoom]) {
     // Many sessions may be suspended for long: these look for the places again.
     missedPlaces = suspendedAt == nil ? page.places : nil
+    var told = Position.zero
     for entry in page.entries {
+      // Entries that are kept as bytes, such as roster pushes, may fill all room: the rest is read again.
+      if isFull { return tellNoMore(behind: told, of: followed) }
       if let form = form(of: entry) { goOn(with: entry, form) }
+      told = entry.position
     }
     rooms.passed(but: followed)
     flush()
     for held in cursor.told(through: page.end, isLast: page.isLast, lags: lags) { goOn(with: held.entry, held.form) }
     for address in rooms.behind { RoomInbound.readOn(address, self) }
     if !lags { readOn() }
+  }
+
+  /// Leaves the rest of a page to another one, which is read when there is room for it.
+  private func tellNoMore(behind told: Position, of followed: [FollowedRoom]) {
+    missedPlaces = nil
+    rooms.passed(but: followed)
+    _ = cursor.told(through: told, isLast: false, lags: true)
+    flush()
   }
 
   /// Ends the stream. What was missed is still behind the cursor, and is sent when the client comes back.

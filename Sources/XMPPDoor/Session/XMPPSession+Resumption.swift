@@ -29,10 +29,11 @@ extension XMPPSession {
       if case .tooHigh(let error) = outcome { return error }
       heard()
       if unacknowledged != nil { countUnacknowledged() }
+      if !isInactive { releaseHeld() }
       confirmed(last)
       if !isUnread, !owesHalf { resumeReading() }
       // A client that acknowledges only on request would otherwise wait for stanzas that wait for it.
-      if !cursor.isCaughtUp, management.requestIsDue() { requestAcknowledgement() }
+      if !cursor.isCaughtUp || held.count > 0 && !isInactive, management.requestIsDue() { requestAcknowledgement() }
     }
     return nil
   }
@@ -98,6 +99,7 @@ extension XMPPSession {
     outlet = nil
     loopContext.add(suspended: self)
     old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
+    releaseHeld()
     confirmed(last)
     enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none))
     resumeWaiting()
@@ -206,7 +208,7 @@ extension XMPPSession {
       jid: jid, nonce: nonce, presence: presence, cursor: cursor, confirmation: confirmation, untold: untold,
       rooms: rooms, roomsElsewhere: roomsElsewhere,
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable),
-      calls: self[JingleSessions.open])
+      calls: self[JingleSessions.open], held: held)
   }
 
   /// The time for which the session can be resumed, in seconds: longer for a device that push can wake.

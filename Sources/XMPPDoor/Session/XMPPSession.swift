@@ -146,6 +146,7 @@ final class XMPPSession {
     rooms = state.rooms
     roomsElsewhere = state.roomsElsewhere.resumed
     announcedHandled = state.management.handled
+    held = state.held
     self[JingleSessions.open] = state.calls
     if let nonce { _ = door.suspended.put(handle, under: nonce) }
     countUnacknowledged()
@@ -612,18 +613,25 @@ final class XMPPSession {
   /// Whether the client takes in no more at the moment.
   var lags: Bool {
     isUnread || owes(DoorLimits.unacknowledgedMax) || entryBytes >= DoorLimits.unacknowledgedEntryBytesMax
+      || management.outbound.byteCount > DoorLimits.unacknowledgedBytesOfOthers
+  }
+
+  /// Whether so much waits for the client that what others send is not added, unless the log has it. Without stream management that is
+  /// what the client leaves unread.
+  var isFull: Bool {
+    management.outbound.byteCount > DoorLimits.unacknowledgedBytesOfOthers
+      || owes(DoorLimits.unacknowledgedStanzasOfOthers)
+      || isUnread && (outlet?.gatheredBytes ?? 0) > DoorLimits.waitingBytesMax
   }
 
   /// Whether the client has to acknowledge more before a session that lags goes on.
   var owesHalf: Bool {
     owes(DoorLimits.unacknowledgedMax / 2) || entryBytes >= DoorLimits.unacknowledgedEntryBytesMax / 2
+      || management.outbound.byteCount > DoorLimits.unacknowledgedBytesPaced
   }
 
   /// Whether more waits for the client than paced stanzas may add to.
-  var isBehind: Bool {
-    isUnread || owesHalf
-      || management.outbound.byteCount > DoorLimits.unacknowledgedBytesPaced
-  }
+  var isBehind: Bool { isUnread || owesHalf }
 
   /// Runs work once the client has read what it was sent so far; at once, if it has.
   func whenTaken(_ run: @escaping () -> Void) {
@@ -652,26 +660,83 @@ final class XMPPSession {
       if isInactive != oldValue { parley.hub.update(handle) { [isInactive] in $0.isInactive = isInactive } }
     }
   }
-  private var held = DeferredSignals()
+  private(set) var held = DeferredSignals()
 
-  private func releaseHeld() {
-    for (signal, form) in held.release() { tell(signal, form) }
+  /// Sends the signals that wait, as far as there is room for them.
+  func releaseHeld() {
+    guard held.count > 0, !isFull else { return }
+    for (signal, form) in held.release() {
+      if isFull {
+        _ = held.hold(signal, form, all: true)
+      } else if !misses(signal) {
+        tell(signal, form)
+      }
+    }
   }
 
   private func receive(_ signal: Signal, _ form: Form) {
-    if isInactive {
-      if held.hold(signal, form) { return }
-      releaseHeld()
-    }
-    tell(signal, form)
+    if misses(signal) { return }
+    if isInactive || isFull, held.hold(signal, form, all: isFull) { return }
+    releaseHeld()
+    if isFull { receiveWithoutRoom(signal, form) } else { tell(signal, form) }
   }
 
-  /// Returns whether a room elsewhere has said this to a client that waits to resume, and more of it is too much.
+  /// Takes a signal for which there is no room. Presence waits, without what its sender has written. A request is answered with an error,
+  /// and other stanzas that nothing stores are lost, as if the client were not there. What the server says to the client itself is small.
+  private func receiveWithoutRoom(_ signal: Signal, _ form: Form) {
+    if held.hold(signal, form, all: true) { return }
+    switch signal {
+    case .presence(let presence): _ = held.hold(.presence(presence.shortened), form, all: true)
+    case .occupant(let presence) where form != .roomOwn:
+      _ = held.hold(.occupant(presence.shortened), form, all: true)
+    case .stanza(let stanza): refuse(stanza)
+    case .notice, .node: break
+    case .occupant, .call, .contactNamed, .announcement, .undelivered, .profile, .shown, .probes, .closed:
+      isWithoutRoom = true
+      tell(signal, form)
+      isWithoutRoom = false
+    }
+  }
+  /// Whether what is sent is lost if it exceeds the bound, since it is not the client that has asked for it.
+  private var isWithoutRoom = false
+
+  /// Answers a request that the client is not sent, as the client would: with an error (RFC 6120 8.2.3).
+  private func refuse(_ stanza: RelayedStanza) {
+    guard case .iq(let type) = stanza.name, type == "get" || type == "set" else { return }
+    let error = StanzaError(.resourceConstraint, "too much waits for this client")
+    var writer = ElementWriter()
+    writer.element(.iq) { writer in
+      writer.attribute("type", IQType.error.text)
+      writer.attribute("id", stanza.id)
+      writer.attribute("to", Outbound.address(stanza.sender, stanza.fromResource))
+      error.write(into: &writer)
+    }
+    guard let element = try? Element(parsing: writer.buffer.readableBytesView), let answer = Stanza(element),
+      let to = try? answer.to()
+    else { return }
+    try? Inbound.iq(Turn(session: self, stanza: answer, to: to))
+  }
+
+  /// Returns whether a signal comes from a room elsewhere of which the client misses something (`RoomsElsewhere`).
+  private func misses(_ signal: Signal) -> Bool {
+    switch signal {
+    case .presence(let presence): return misses(presence.from, isGroupchat: false)
+    case .stanza(let stanza):
+      guard case .message(.groupchat) = stanza.name else { return false }
+      return misses(stanza.from, isGroupchat: true)
+    case .occupant, .notice, .node, .call, .contactNamed, .announcement, .undelivered, .profile, .shown, .probes,
+      .closed:
+      return false
+    }
+  }
+
   private func misses(_ sender: Party, isGroupchat: Bool) -> Bool {
-    guard suspendedAt != nil, sender.realm.isRemote else { return false }
+    guard sender.realm.isRemote else { return false }
     let isTooMuch =
-      management.outbound.byteCount > DoorLimits.waitingBytesOfRoomsElsewhere
-      || owes(DoorLimits.waitingStanzasOfRoomsElsewhere)
+      suspendedAt == nil
+      ? isFull
+      : management.outbound.byteCount > DoorLimits.waitingBytesOfRoomsElsewhere
+        || owes(DoorLimits.waitingStanzasOfRoomsElsewhere)
     switch roomsElsewhere.waits(from: sender.address, isGroupchat: isGroupchat, isTooMuch: isTooMuch) {
     case .kept: return false
     case .dropped: return true
@@ -683,15 +748,8 @@ final class XMPPSession {
 
   private func tell(_ signal: Signal, _ form: Form) {
     switch signal {
-    case .presence(let presence):
-      if misses(presence.from, isGroupchat: false) { return }
-      // A client that does not read loses presence that it will be sent again; it never loses unavailable presence.
-      if presence.isAvailable, isUnread, let outlet, outlet.gatheredBytes > DoorLimits.waitingBytesMax {
-        return
-      }
-      Outbound.presence(presence, to: self)
+    case .presence(let presence): Outbound.presence(presence, to: self)
     case .stanza(let stanza):
-      if case .message(.groupchat) = stanza.name, misses(stanza.from, isGroupchat: true) { return }
       if case .iq(let type) = stanza.name, type == "get" || type == "set" { unanswered += 1 }
       Outbound.relayed(stanza, form, to: self)
     case .call(let signal): JingleSessions.told(signal, self)
@@ -769,9 +827,10 @@ final class XMPPSession {
     handle.ended()
   }
 
-  /// Ends the session of a client that acknowledges nothing: what it misses is in the archive.
+  /// Ends the session of a client that asks for much and acknowledges nothing: what it misses is in the archive. What others send ends
+  /// nobody's session.
   private func overflow() {
-    guard !isEnded else { return }
+    guard !isEnded, !isWithoutRoom else { return }
     outlet?.fail(StreamError(.policyViolation, "too many stanzas are unacknowledged"))
     end()
   }

@@ -240,6 +240,7 @@ enum Outbound {
   // MARK: Presence
 
   static func presence(_ presence: Presence, to session: XMPPSession) {
+    let presence = session.isFull ? presence.shortened : presence
     session.send { write(presence, to: session.party.address, into: &$0) }
   }
 
@@ -260,6 +261,15 @@ enum Outbound {
   /// server's, which answers for it (XEP-0115 4).
   static func writeChildren(of presence: Presence, into writer: inout ElementWriter) {
     if let extras = presence.extras { return writer.raw(extras) }
+    writeShow(of: presence, into: &writer)
+    if let status = presence.status { writer.element(.status) { $0.text(status) } }
+    guard presence.isAvailable else { return }
+    EntityCapabilities.writeSession(into: &writer)
+    if let hash = presence.avatarHash { AvatarHash.write(hash.isEmpty ? nil : hash, into: &writer) }
+  }
+
+  /// Writes `<show/>`; nothing where it is left out (RFC 6121 4.7.2.1).
+  static func writeShow(of presence: Presence, into writer: inout ElementWriter) {
     let show: StaticString? =
       switch presence.availability {
       case .online, .offline: nil
@@ -269,13 +279,10 @@ enum Outbound {
       case .doNotDisturb: "dnd"
       }
     if let show { writer.element(.show) { $0.text(String(describing: show)) } }
-    if let status = presence.status { writer.element(.status) { $0.text(status) } }
-    guard presence.isAvailable else { return }
-    EntityCapabilities.writeSession(into: &writer)
-    if let hash = presence.avatarHash { AvatarHash.write(hash.isEmpty ? nil : hash, into: &writer) }
   }
 
   static func subscription(_ act: SubscriptionAct, from contact: BareJID, stanza: [UInt8]?, to session: XMPPSession) {
+    let stanza = session.isFull ? nil : stanza
     session.send { writer in
       writer.open(.presence)
       writer.attribute("from", contact.description)
