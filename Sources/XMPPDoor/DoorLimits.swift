@@ -356,8 +356,9 @@ enum DoorLimits {
   static let heldSendersMax = 1_000
   /// The bytes of these signals, which their senders choose: some 400 presences as clients send them, of 300 bytes each.
   /// At the bound everything is sent; a signal that has more by itself is sent at once. Where nothing can be sent, a presence waits
-  /// without what its sender has written.
+  /// without what its sender has written, beside any number of bytes of others.
   static let heldBytesMax = 131_072
+  static let heldShortBytes = 32
 
   // Registration in band.
   /// The time from the start of registration to a bound resource, since a person types meanwhile; then

@@ -11,7 +11,11 @@ import Testing
   private final class Waiting {
     var signals = DeferredSignals()
     func hold(_ signal: Signal) -> Bool { signals.hold(signal, .direct) }
-    func release() -> [(signal: Signal, form: Form)] { signals.release() }
+    func release() -> [(signal: Signal, form: Form)] {
+      var released: [(signal: Signal, form: Form)] = []
+      while let next = signals.releaseFirst() { released.append(next) }
+      return released
+    }
   }
 
   private func presence(
@@ -76,5 +80,19 @@ import Testing
     #expect(!held.hold(try presence(3, bytes: 2 * half + 1)))
     #expect(held.hold(try presence(3, bytes: 2 * half)))
     #expect(told(held.release()) == ["3 online"])
+  }
+
+  /// Where nothing can be sent, a presence without text waits beside those that have taken all bytes.
+  @Test func aShortPresenceWaitsBesideLongOnes() throws {
+    let held = Waiting()
+    #expect(held.hold(try presence(1, bytes: DoorLimits.heldBytesMax)))
+    let (long, short) = (
+      try presence(2, bytes: DoorLimits.heldShortBytes + 1), try presence(2, bytes: DoorLimits.heldShortBytes)
+    )
+    let waits = [long, short].map { held.signals.hold($0, .direct, all: true) }
+    #expect(waits == [false, true])
+    let isHeldForOthers = held.hold(try presence(3, bytes: 1))
+    #expect(!isHeldForOthers)
+    #expect(told(held.release()) == ["1 online", "2 online"])
   }
 }

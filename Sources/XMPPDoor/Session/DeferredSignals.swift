@@ -20,6 +20,8 @@ struct DeferredSignals {
   }
   private var held: [(signal: Signal, form: Form)?] = []
   private var places: [Key: Int] = [:]
+  /// The place before which all are free.
+  private var first = 0
   /// The bytes of the waiting signals.
   private var byteCount = 0
 
@@ -30,13 +32,17 @@ struct DeferredSignals {
 
   /// Holds a signal back. Returns `false` if it must not wait, or if too many or too large ones wait; then nothing is changed.
   ///
-  /// - Parameter all: whether presence in a room waits as well that says why an occupant has left, or that is of two nicks.
+  /// - Parameter all: whether presence in a room waits as well that says why an occupant has left, or that is of two nicks, and a short
+  ///   presence whatever else waits.
   mutating func hold(_ signal: Signal, _ form: Form, all: Bool = false) -> Bool {
     guard let key = Self.key(of: signal, form, all: all) else { return false }
     let place = places[key]
-    var bytes = byteCount + Self.byteCount(of: signal)
+    let added = Self.byteCount(of: signal)
+    var bytes = byteCount + added
     if let place, let superseded = held[place] { bytes -= Self.byteCount(of: superseded.signal) }
-    guard place != nil || count < DoorLimits.heldSendersMax, bytes <= DoorLimits.heldBytesMax else { return false }
+    guard place != nil || count < DoorLimits.heldSendersMax,
+      bytes <= DoorLimits.heldBytesMax || all && added <= DoorLimits.heldShortBytes
+    else { return false }
     if let place { held[place] = nil }
     // The places of superseded signals are freed now and then.
     if held.count > 2 * DoorLimits.heldSendersMax { compact() }
@@ -46,15 +52,26 @@ struct DeferredSignals {
     return true
   }
 
-  /// Removes and returns all waiting signals, oldest first.
-  mutating func release() -> [(signal: Signal, form: Form)] {
-    defer { self = DeferredSignals() }
-    return held.compactMap { $0 }
+  /// Removes and returns the signal that has waited longest; `nil` if none waits.
+  mutating func releaseFirst() -> (signal: Signal, form: Form)? {
+    while first < held.count {
+      let place = first
+      first += 1
+      guard let released = held[place] else { continue }
+      held[place] = nil
+      byteCount -= Self.byteCount(of: released.signal)
+      if let key = Self.key(of: released.signal, released.form, all: true) { places[key] = nil }
+      if places.isEmpty { self = DeferredSignals() }
+      return released
+    }
+    return nil
   }
 
   private mutating func compact() {
-    let waiting = release()
-    for (signal, form) in waiting { _ = hold(signal, form, all: true) }
+    let waiting = places.sorted { $0.value < $1.value }
+    held = waiting.map { held[$0.value] }
+    places = Dictionary(uniqueKeysWithValues: waiting.enumerated().map { ($1.key, $0) })
+    first = 0
   }
 
   /// Returns the bytes that others have chosen in a signal that may wait.
@@ -84,11 +101,11 @@ extension OccupantPresence {
   /// Whether it says more than that an occupant is there or has left: why, by which other nick, or how the member list has changed.
   fileprivate var saysMore: Bool { !codes.isEmpty || newNick != nil || destroyed != nil || listStep != nil }
 
-  /// The same without what the occupant has written, except the nick.
+  /// The same without what people have written, except the nick.
   var shortened: OccupantPresence {
     OccupantPresence(
       room: room, nick: nick, party: party, resource: resource, affiliation: affiliation, role: role,
-      presence: presence.shortened, codes: codes, ownCodes: ownCodes, newNick: newNick, actor: actor, reason: reason,
+      presence: presence.shortened, codes: codes, ownCodes: ownCodes, newNick: newNick, actor: actor,
       destroyed: destroyed, occupantID: occupantID, showsAddress: showsAddress, listStep: listStep)
   }
 }

@@ -664,13 +664,8 @@ final class XMPPSession {
 
   /// Sends the signals that wait, as far as there is room for them.
   func releaseHeld() {
-    guard held.count > 0, !isFull else { return }
-    for (signal, form) in held.release() {
-      if isFull {
-        _ = held.hold(signal, form, all: true)
-      } else if !misses(signal) {
-        tell(signal, form)
-      }
+    while held.count > 0, !isFull, let (signal, form) = held.releaseFirst() {
+      if !misses(signal) { tell(signal, form) }
     }
   }
 
