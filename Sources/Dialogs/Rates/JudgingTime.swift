@@ -66,8 +66,6 @@ struct JudgingTime: Sendable {
 /// The time of each account's posts that are not charged by themselves (`Limits.summedTimeLeast`), as far as it is not charged yet.
 struct SummedTimes {
   private var times: [SendingAccount: Duration] = [:]
-  /// The number of accounts with a sum.
-  var count: Int { times.count }
 
   /// Adds the time of a post. Returns the stanzas for which the account is charged now: 0 while the sum is less than
   /// `Limits.chargedTimeLeast`.
