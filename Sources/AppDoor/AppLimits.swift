@@ -29,8 +29,10 @@ enum AppLimits {
   static let silenceMax: TimeAmount = .seconds(95)
   /// Uncommitted posts of one session; at the bound its socket is not read.
   static let inFlightMax = 64
-  /// Commands that wait for a dialog to be read; at the bound the socket is not read.
+  /// Commands that wait for a dialog to be read, and the bytes of their frames, which take many times as much once they are parsed; at a
+  /// bound the socket is not read, until all of them are carried out where it is that of bytes.
   static let backlogMax = 64
+  static let backlogBytesMax = frameBytesMax
   /// The time after which a client that does not read is closed with 4429; its cursor remains valid.
   static let lagMax: TimeAmount = .seconds(60)
   /// Entries of one page of a replay: the most that one session holds in memory.

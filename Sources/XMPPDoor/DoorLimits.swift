@@ -128,8 +128,9 @@ enum DoorLimits {
   /// oldest to each newcomer.
   static let unauthenticatedMax = 10_000
   /// The stanzas that may wait for an earlier answer of the same session; further ones are refused with
-  /// `resource-constraint`.
+  /// `resource-constraint`, or not read. The memory of such stanzas of a client beyond which it is not read: that of a large one.
   static let waitingTurnsMax = 256
+  static let waitingTurnsBytesMax = Limits.stanzaBytesMax
   /// The suspended sessions of the whole server; further sessions cannot be resumed.
   static let suspendedMax = 100_000
 
@@ -293,6 +294,9 @@ enum DoorLimits {
   /// the room's archive when it is back. A connected client is told so where others are not heard any more, either.
   static let waitingBytesOfRoomsElsewhere = XMPPLimits.unacknowledgedBytesMax / 2
   static let waitingStanzasOfRoomsElsewhere = XMPPLimits.unacknowledgedItemsMax / 2
+  /// The bytes of the rooms elsewhere that are known of one session, and of its nicks there, some 400 rooms. What further ones say while
+  /// the client waits to resume is kept as that of contacts is.
+  static let roomsElsewhereBytesMax = 65_536
   /// The estimated size of an item beside its id and its payload.
   static let itemOverheadBytes = 128
   /// The forms of one picture that metadata may list at its data node (XEP-0084 4.2.1); more is refused with
@@ -316,8 +320,12 @@ enum DoorLimits {
   /// The unanswered requests of the server to one client; at the bound the oldest is given up.
   static let questionsMax = 8
   /// The Jingle sessions of one client with apps (XEP-0166): a user is in one call, and changes to another. Further ones
-  /// are refused.
+  /// are refused. Each counts with so many bytes: two descriptions (`Limits.callSDPBytesMax`), which are kept parsed.
   static let jingleSessionsMax = 4
+  static let jingleSessionBytes = 4 * Limits.callSDPBytesMax
+  /// The change of the bytes that a session keeps from which on they are counted again at the next tick (`SessionMemory.online`): a share
+  /// of the memory. Most sessions keep fewer, and are never counted.
+  static let doorBytesStep = MemoryBound.shareBytes
 
   // Rooms (XEP-0045).
   /// The messages of history for an occupant who enters and names no number: a screen. Most clients read the archive
@@ -348,9 +356,9 @@ enum DoorLimits {
   /// The bytes and words of a search; more is `invalid-search-terms`.
   static let searchBytesMax = 256
   static let searchWordsMax = 16
-  /// The invitations that wait until the client has answered what it is interested in; further ones are shown by the
-  /// bookmark alone.
-  static let invitationsHeldMax = 256
+  /// The invitations that wait until the client has answered what it is interested in, of some kilobytes each at most; further ones
+  /// are shown by the bookmark alone. A client that never answers keeps them as long as it is there.
+  static let invitationsHeldMax = 16
   /// The senders whose presence or chat state waits for an inactive client (XEP-0352), or for one that has not acknowledged enough: a
   /// roster and a large room. At the bound everything is sent to the one, and further presence is lost for the other.
   static let heldSendersMax = 1_000

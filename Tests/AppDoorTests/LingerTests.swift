@@ -389,6 +389,27 @@ import Testing
     }
   }
 
+  /// Commands that wait for a read of the store are in memory, parsed: behind a few large ones nothing more is read.
+  @Test func largeCommandsThatWaitStopTheReading() async throws {
+    let scene = try await Scene()
+    let session = try await scene.connect(try await scene.logIn())
+    let text = String(repeating: "x", count: AppLimits.backlogBytesMax / 2)
+    let large = Array(#"{"id":"1","type":"no.such","data":{"text":"\#(text)"}}"#.utf8)
+    try await scene.loop.executeInContext { [reading = scene.reading] in
+      let before = reading.changes.withLock { $0 }.count
+      func changes() -> [Bool] { Array(reading.changes.withLock { $0 }.dropFirst(before)) }
+      let open = try #require(session.value.open)
+      open.isResolving = true
+      large.withUnsafeBytes { session.value.take($0) }
+      #expect(changes() == [])
+      large.withUnsafeBytes { session.value.take($0) }
+      #expect(changes() == [false])
+      open.isResolving = false
+      session.value.drainBacklog()
+      #expect(changes() == [false, true])
+    }
+  }
+
   /// Nobody is charged for what comes before `hello`, so there is little of it.
   @Test func aStrangerHasFewFrames() async throws {
     let scene = try await Scene()

@@ -48,6 +48,23 @@ import Testing
     }
   }
 
+  /// A few large stanzas that wait stop the reading as many small ones do.
+  @Test func whatWaitsHasABoundInBytes() {
+    var posts = PostsInFlight()
+    _ = posts.add(number: nil, then: nil)
+    posts.wait(bytes: DoorLimits.waitingTurnsBytesMax - 1) {}
+    #expect(!posts.isWaitingFull)
+    posts.waitToPost(bytes: 1) {}
+    #expect(posts.isWaitingFull)
+    _ = posts.settle()
+    posts.next()()
+    posts.ran()
+    #expect(!posts.isWaitingFull)
+    _ = posts.takeWaitingPosts()
+    posts.wait(bytes: DoorLimits.waitingTurnsBytesMax - 1) {}
+    #expect(!posts.isWaitingFull)
+  }
+
   @Test func aWaitingStanzaWaitsForEarlierPosts() {
     let session = Session()
     session.post("enter")

@@ -38,6 +38,8 @@ final class AppSession {
   var state = State.fresh
   /// The waiting commands, in order.
   var backlog: [CommandFrame] = []
+  /// The bytes of the commands that have waited since there was none.
+  private var backlogBytes = 0
   /// The state between the token and the session's registration.
   var pendingHello: PendingHello?
   private var isReadingStopped = false
@@ -214,7 +216,7 @@ final class AppSession {
     let isIdentifying = if case .identifying = state { true } else { false }
     let mustStop =
       isIdentifying || !isWritable || isHeldBack || backlog.count >= AppLimits.backlogMax
-      || (open?.awaited.count ?? 0) >= AppLimits.inFlightMax
+      || backlogBytes >= AppLimits.backlogBytesMax || (open?.awaited.count ?? 0) >= AppLimits.inFlightMax
     if mustStop == isReadingStopped { return }
     isReadingStopped = mustStop
     channel.setReading(!mustStop)
@@ -264,19 +266,21 @@ final class AppSession {
     } catch {
       return close(.badFrame, Problem(error))
     }
-    if case .identifying = state { return wait(frame) }
-    if open?.isResolving == true { return wait(frame) }
+    if case .identifying = state { return wait(frame, text.count) }
+    if open?.isResolving == true { return wait(frame, text.count) }
     carryOut(frame)
   }
 
-  private func wait(_ frame: CommandFrame) {
+  private func wait(_ frame: CommandFrame, _ bytes: Int) {
     backlog.append(frame)
+    backlogBytes += bytes
     regulateReading()
   }
 
   /// Continues with the waiting commands.
   func drainBacklog() {
     while !backlog.isEmpty, let session = open, !session.isResolving { carryOut(backlog.removeFirst()) }
+    if backlog.isEmpty { backlogBytes = 0 }
     regulateReading()
   }
 

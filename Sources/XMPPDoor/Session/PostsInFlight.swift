@@ -13,7 +13,9 @@ struct PostsInFlight {
   private var posted: [Posted] = []
   private var head = 0
   /// Work that waits for the outcome of a post, and posts (`nil`), which only keep their place.
-  private var waiting: [(after: UInt64?, run: () -> Void)] = []
+  private var waiting: [(after: UInt64?, bytes: Int, run: () -> Void)] = []
+  /// The bytes of the stanzas that wait so.
+  private var waitingBytes = 0
   /// Whether work runs which belongs to a stanza before those that wait: what it posts does not wait behind them.
   var isRunning = false
   /// The last post that earlier work made when its turn came. Stanzas that waited behind it wait for that post, too, so
@@ -32,7 +34,9 @@ struct PostsInFlight {
   var hasWaiting: Bool { !waiting.isEmpty && !isRunning }
   /// Whether nothing is under way.
   var isDone: Bool { isEmpty && waiting.isEmpty }
-  var isWaitingFull: Bool { waiting.count > DoorLimits.waitingTurnsMax }
+  var isWaitingFull: Bool {
+    waiting.count > DoorLimits.waitingTurnsMax || waitingBytes >= DoorLimits.waitingTurnsBytesMax
+  }
 
   /// Adds a post. Returns the token of its outcome, above 0.
   mutating func add(number: UInt64?, then: ((Result<Receipt, Problem>) -> Void)?) -> UInt64 {
@@ -54,10 +58,19 @@ struct PostsInFlight {
   }
 
   /// Keeps work that runs once all posts so far have their outcome.
-  mutating func wait(_ run: @escaping () -> Void) { waiting.append((lastToken, run)) }
+  ///
+  /// - Parameter bytes: the memory of the stanza that the work is for.
+  mutating func wait(bytes: Int = 0, _ run: @escaping () -> Void) { keep(run, after: lastToken, bytes) }
 
   /// Keeps what posts until the work that waits has run.
-  mutating func waitToPost(_ run: @escaping () -> Void) { waiting.append((nil, run)) }
+  ///
+  /// - Parameter bytes: as for `wait`.
+  mutating func waitToPost(bytes: Int = 0, _ run: @escaping () -> Void) { keep(run, after: nil, bytes) }
+
+  private mutating func keep(_ run: @escaping () -> Void, after token: UInt64?, _ bytes: Int) {
+    waiting.append((token, bytes, run))
+    waitingBytes += bytes
+  }
 
   /// Whether the turn of the next waiting work has come: the posts that it waits for have their outcomes.
   var isNextDue: Bool {
@@ -69,7 +82,9 @@ struct PostsInFlight {
   /// Removes and returns the next waiting work, whose turn must have come. The caller runs it and then calls `ran`.
   mutating func next() -> () -> Void {
     begin()
-    return waiting.removeFirst().run
+    let next = waiting.removeFirst()
+    waitingBytes -= next.bytes
+    return next.run
   }
 
   /// Notes that work begins (`isRunning`). The caller runs it and then calls `ran`.
@@ -86,7 +101,7 @@ struct PostsInFlight {
 
   /// Removes and returns what waits to post, since the work before it will never run.
   mutating func takeWaitingPosts() -> [() -> Void] {
-    defer { waiting = [] }
+    defer { (waiting, waitingBytes) = ([], 0) }
     return waiting.filter { $0.after == nil }.map { $0.run }
   }
 }

@@ -12,21 +12,27 @@ import Dialogs
 /// acknowledge what it is sent.
 struct RoomsElsewhere: Sendable {
   private(set) var nicks: [BareJID: String] = [:]
+  /// The bytes of the rooms and nicks in memory, about.
+  private(set) var byteCount = 0
   /// The rooms that the client has missed something of, until it resumes or enters them again.
   private var missed: Set<BareJID> = []
 
   /// The client's occupants, as `room@service/nick`.
   var occupants: [String] { nicks.map { Outbound.address($0.key, $0.value) } }
 
-  /// Notes a presence that the client sends to an occupant's address elsewhere. At `Limits.directedMax` rooms no more are
-  /// known.
+  /// Notes a presence that the client sends to an occupant's address elsewhere. At `DoorLimits.roomsElsewhereBytesMax` no more rooms
+  /// are known.
   mutating func sent(isAvailable: Bool, to room: BareJID, nick: String) {
     missed.remove(room)
-    if !isAvailable {
-      nicks[room] = nil
-    } else if nicks[room] != nil || nicks.count < Limits.directedMax {
-      nicks[room] = nick
-    }
+    if let former = nicks.removeValue(forKey: room) { byteCount -= Self.bytes(room, former) }
+    let added = Self.bytes(room, nick)
+    guard isAvailable, byteCount + added <= DoorLimits.roomsElsewhereBytesMax else { return }
+    nicks[room] = nick
+    byteCount += added
+  }
+
+  private static func bytes(_ room: BareJID, _ nick: String) -> Int {
+    room.description.heldBytes + nick.heldBytes + 2 * MemoryLayout<(BareJID, String)>.stride
   }
 
   /// The same rooms after the client has resumed.
