@@ -561,8 +561,20 @@ public enum Limits {
   /// Sessions of one user that are shown although their clients have lost their connection, since these may reconnect;
   /// the next is not.
   public static let lingeringMax = sessionsPerUserMax
-  /// Addresses of a session's directed presence that are remembered.
-  public static let directedMax = 1_000
+  /// Addresses of a session's directed presence that are remembered, and their bytes, with those of a text and of a place in a list for
+  /// each: some 800 rooms elsewhere. Beyond either the oldest is forgotten, and is not notified of the presence's end.
+  static let directedMax = 1_000
+  static let directedBytesMax = 65_536
+  /// Bytes of a presence for all who may see it, which stays in memory as long as it is shown: clients' have 300 to 800, and those with
+  /// many elements some kilobytes. A longer one is refused with `presence-too-long`.
+  static let presenceBytesMax = 16_384
+  /// Bytes, about, of what is kept for one user who is online that do not count (`SessionMemory.online`): 200 contacts, and three sessions
+  /// in 50 rooms each. So few bytes of each are bounded by the number of connections, as sessions are.
+  static let onlineBytesUncounted = 262_144
+  /// The bytes of a session's place in a room, which are measured (660): in several tables of the core and of its door. Those of a room
+  /// of which an app's session gets the messages.
+  static let placeBytes = 768
+  static let followedRoomBytes = 256
   /// Offline messages sent at once to a client without archive; as many again follow when it has confirmed these, so
   /// that a long absence neither floods the client nor loses anything.
   public static let replayMax = 1_000
@@ -586,7 +598,7 @@ public enum Limits {
   /// Bytes of the contacts and blocks of users without a session (`KeptContacts`): those of four users with all contacts that one may
   /// have, or of a thousand with forty. At the bound all are dropped, and are read again when they are needed.
   static let keptContactsBytesMax = 16_777_216
-  /// Bytes of one of them beside its texts, about.
+  /// Bytes of a contact in memory beside its texts, about (`ContactTable`); and of a user's contacts beside these.
   static let keptContactBytes = 256
   /// Bytes of a text in memory beside itself; of a room beside its people and texts; of a pattern of a block list beside its address;
   /// and of a nick in an index of nicks that look alike (decision 0048). All are estimates.

@@ -32,6 +32,8 @@ struct MemoryBounds: Hashable, Sendable {
   var unacknowledged: Int { min(memory / ServerLimits.smallShare, ServerLimits.unacknowledgedBytesMost) }
   /// The answers that wait for an event.
   var answers: Int { min(memory / ServerLimits.smallShare, ServerLimits.answerBytesMost) }
+  /// What is kept for users who are online: contacts, presences, places in rooms.
+  var online: Int { min(memory / ServerLimits.onlineShare, ServerLimits.onlineBytesMost) }
   /// The stanzas that wait in the links to other servers.
   var links: Int { min(memory / ServerLimits.linkShare, ServerLimits.linkBytesMost) }
   /// The sessions of people elsewhere in rooms here.
@@ -67,6 +69,7 @@ struct MemoryBounds: Hashable, Sendable {
       ("unfinished stanzas", unfinished),
       ("unacknowledged stanzas", unacknowledged),
       ("answers that wait", answers),
+      ("contacts, presences and places in rooms of users who are online", online),
       ("stanzas that wait for other servers", links),
       ("people elsewhere in rooms", residents),
       ("posts before their commit, and in it", 2 * inbox),
@@ -106,6 +109,7 @@ struct BoundedMemory: Sendable {
     sessions.unfinished = bound(bounds.unfinished, "memory-unfinished", of: "user", isByOwner: true)
     sessions.unacknowledged = bound(bounds.unacknowledged, "memory-unacknowledged", of: "user", isByOwner: true)
     sessions.answers = bound(bounds.answers, "memory-of-answers", of: "user", isByOwner: true)
+    sessions.online = bound(bounds.online, "memory-of-sessions", of: "user", isByOwner: true)
     sessions.links = WaitingBytes(
       bytesMax: bounds.links, ownerBytesMax: ServerLimits.linkAuthorBytesMost, ownerShare: ServerLimits.linkAuthorShare
     ) { name in
@@ -120,14 +124,17 @@ struct BoundedMemory: Sendable {
   }
 
   var all: [MemoryBound] {
-    [withoutLogin, bodies, sessions.unread, sessions.unfinished, sessions.unacknowledged, sessions.answers]
+    [
+      withoutLogin, bodies, sessions.unread, sessions.unfinished, sessions.unacknowledged, sessions.answers,
+      sessions.online,
+    ]
   }
   /// The bytes that are held now.
   var bytes: [HeldMemory: Int] {
     [
       .beforeLogin: withoutLogin.bytes, .bodies: bodies.bytes, .unread: sessions.unread.bytes,
       .unfinished: sessions.unfinished.bytes, .unacknowledged: sessions.unacknowledged.bytes,
-      .answers: sessions.answers.bytes, .links: sessions.links.bytes,
+      .answers: sessions.answers.bytes, .online: sessions.online.bytes, .links: sessions.links.bytes,
       .residents: sessions.residents.bytes,
     ]
   }

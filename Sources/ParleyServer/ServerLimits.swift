@@ -74,8 +74,9 @@ enum ServerLimits {
   static let descriptorsKeptMost = 4_096
   /// Divisors of the memory of the process, for the bound of each kind of memory that clients make the server hold: `heldShare`
   /// for kinds that strangers can fill, `smallShare` for kinds that only logged-in users can fill, and `unfinishedShare` for
-  /// unfinished stanzas, since few honest ones are so large that they count. With the other parts of `MemoryBounds` that is six
-  /// sevenths of the memory of a machine with 1 GiB, and nine tenths of a smaller one's. `BoundedMemory` has the effects of each bound.
+  /// unfinished stanzas, since few honest ones are so large that they count. With the other parts of `MemoryBounds` that is eight
+  /// ninths of the memory of a machine with 1 GiB, and twelve thirteenths of a smaller one's. `BoundedMemory` has the effects of each
+  /// bound.
   static let heldShare = 8
   static let smallShare = 16
   static let unfinishedShare = 64
@@ -87,6 +88,11 @@ enum ServerLimits {
   static let unfinishedBytesMost = 128 << 20
   static let unacknowledgedBytesMost = 256 << 20
   static let answerBytesMost = 1 << 30
+  /// The share of the memory of what is kept for users who are online beyond what ordinary ones have (`Limits.onlineBytesUncounted`), and
+  /// the most bytes on a large machine: 32 MiB with 1 GiB are some eighty users with a thousand contacts each who are in a hundred
+  /// rooms with three clients. At the bound the user with the most loses a session.
+  static let onlineShare = 32
+  static let onlineBytesMost = 256 << 20
   /// The share of the memory of the stanzas that are stored nowhere and wait in the links to other servers, and the most bytes on a large
   /// machine: presence of a hundred thousand contacts elsewhere at once, as after a restart.
   static let linkShare = 64

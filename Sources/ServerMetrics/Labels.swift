@@ -118,12 +118,12 @@ public enum RefusingRate: Int, Series {
 /// clients do not read, stanzas and messages that are not complete, stanzas that clients have not acknowledged, answers that wait,
 /// stanzas that wait in the links to other servers, and the sessions of people elsewhere in rooms here.
 public enum HeldMemory: Int, Series {
-  case beforeLogin, bodies, unread, unfinished, unacknowledged, answers, links, residents
+  case beforeLogin, bodies, unread, unfinished, unacknowledged, answers, online, links, residents
   public static let labels = ["kind"]
   public var values: [String] {
     switch self {
     case .beforeLogin: ["before-login"]
-    case .bodies, .unread, .unfinished, .unacknowledged, .answers, .links, .residents: ["\(self)"]
+    case .bodies, .unread, .unfinished, .unacknowledged, .answers, .online, .links, .residents: ["\(self)"]
     }
   }
 }

@@ -66,6 +66,7 @@ import Testing
       #expect(table.requests == Set(expected.values.filter(\.subscription.pendingIn).map(\.address)))
       let fresh = ContactTable(expected)
       #expect(fresh.requests == table.requests)
+      #expect(fresh.heldBytes == table.heldBytes)
       #expect(table.subscribers.sorted() == fresh.subscribers.sorted())
       #expect(table.subscriptions.sorted() == fresh.subscriptions.sorted())
       #expect(table.remoteSubscribers.mapValues { Set($0) } == fresh.remoteSubscribers.mapValues { Set($0) })

@@ -48,7 +48,7 @@ import Testing
     let listed = try rows("| held at most | 1 GiB | 4 GiB | 16 GiB |").map { row in
       [row[0]] + row.dropFirst().map { $0.filter { $0 != "," } }
     }
-    #expect(listed == expected && listed.count == 19)
+    #expect(listed == expected && listed.count == 20)
   }
 
   @Test func everyFileOfTheDataFolderIsInTheTable() async throws {

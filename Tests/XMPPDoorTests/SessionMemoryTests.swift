@@ -461,6 +461,40 @@ import XMPP
     try await network.end()
   }
 
+  /// What a session keeps for as long as its client is online counts at the next tick, beside what the core knows of.
+  @Test func whatASessionKeepsCountsAtATick() async throws {
+    var memory = SessionMemory()
+    memory.online = MemoryBound(bytesMax: 8 * Self.share)
+    let network = try ServerNetwork(memory: memory)
+    let place = try await network.place()
+    let (parley, juliet) = (network.stage.parley, try await network.stage.user("juliet"))
+    let jid = try #require(FullJID(parsing: "juliet@localhost/balcony"))
+    let (door, loopContext, online) = (network.door, place.loopContext, memory.online)
+    let session = try await place.loop.submit {
+      let session = XMPPSession(door: door, loopContext: loopContext.value, party: juliet, jid: jid)
+      session.goOnline(by: nil, over: .tcp) { _ in }
+      return NIOLoopBound(session, eventLoop: place.loop)
+    }.get()
+    // It is registered before this is done.
+    try await parley.post(.confirm(.zero), by: juliet)
+    try await place.loop.submit {
+      let presence = Presence(
+        from: juliet, resource: "balcony", availability: .online, extras: [UInt8](repeating: 32, count: 100_000),
+        time: parley.clock.now)
+      parley.hub.setPresence(presence, of: session.value.handle)
+      for number in 0..<100 {
+        session.value.roomsElsewhere.sent(
+          isAvailable: true, to: try bare("room\(number)@muc.example"), nick: String(repeating: "x", count: 1_000))
+      }
+      #expect(online.bytes == 0)
+      session.value.tick(.now())
+      #expect(online.bytes == Self.share)
+      session.value.end()
+      #expect(online.bytes == 0)
+    }.get()
+    try await network.end()
+  }
+
   /// Entries that wait for an acknowledgement make a session lag by their bytes as well, also after it is resumed; messages then wait
   /// in the log.
   @Test func aSessionLagsByTheBytesOfItsEntries() async throws {

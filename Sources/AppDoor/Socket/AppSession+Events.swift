@@ -280,6 +280,9 @@ extension AppSession {
       close(.goingAway, reason: ProblemBody.typePrefix + reason.rawValue)
     case .tooSlow:
       close(.tooFast, reason: ProblemBody.typePrefix + "client-too-slow")
+    case .tooLarge:
+      isForGood = true
+      close(.tryAgainLater, reason: ProblemBody.typePrefix + "sessions-too-large")
     }
   }
 

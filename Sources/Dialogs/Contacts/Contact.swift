@@ -90,6 +90,8 @@ public final class ContactSnapshot: Sendable {
   public let forms = FormSlot()
 
   public var blocks: [BlockPattern] { blockList.patterns }
+  /// The bytes of the user's own contacts and blocks in memory, about.
+  var heldBytes: Int { Limits.keptContactBytes + user.profile.byteCount + own.heldBytes + blockList.heldBytes }
   /// The contacts who are no local users and see this user's presence, by domain: it is sent to their server, if there is a
   /// link to it.
   var remoteSubscribers: [String: [BareJID]] { own.remoteSubscribers }

@@ -19,12 +19,15 @@ struct ContactTable: Sendable {
   /// The contacts whose request for the user's presence is unanswered, which each login is sent: at most as many as have
   /// `Limits.requestsBytesMax`, where a roster may have three times as many items.
   private(set) var requests: Set<BareJID> = []
+  /// The bytes of the items in memory, about.
+  private(set) var heldBytes = 0
 
   init(_ contacts: [BareJID: Contact]) {
     merged = contacts
     for contact in contacts.values {
       list(contact)
       if contact.subscription.pendingIn { requests.insert(contact.address) }
+      heldBytes += contact.heldBytes
     }
   }
 
@@ -43,6 +46,7 @@ struct ContactTable: Sendable {
   /// Replaces an item; `nil` removes it.
   mutating func set(_ contact: Contact?, at address: BareJID) {
     let before = self[address]
+    heldBytes += (contact?.heldBytes ?? 0) - (before?.heldBytes ?? 0)
     if before?.peer != contact?.peer || before?.subscription.from != contact?.subscription.from
       || before?.subscription.to != contact?.subscription.to
     {
@@ -117,4 +121,15 @@ extension ContactTable: Sequence {
   }
 
   func makeIterator() -> Iterator { Iterator(merged, changed) }
+}
+
+extension Contact {
+  /// The bytes of the item in memory, about, with those of the roster that clients receive, which is kept with it.
+  fileprivate var heldBytes: Int {
+    let bytes =
+      Limits.keptContactBytes + 2 * rosterBytes + groups.count * Limits.textHeaderBytes + (request?.count ?? 0)
+    // The domain of a contact elsewhere is a key of further tables.
+    guard peer == nil, subscription.from || subscription.to else { return bytes }
+    return bytes + Limits.keptContactBytes + 2 * address.description.utf8.count
+  }
 }

@@ -14,7 +14,7 @@ struct KeptContacts {
   /// Keeps a snapshot that has just been read. The rosters that doors make of it are not kept.
   mutating func keep(_ snapshot: ContactSnapshot) {
     drop(snapshot.user.id)
-    let size = snapshot.byteCount
+    let size = snapshot.heldBytes
     if bytes + size > Limits.keptContactsBytesMax { self = KeptContacts() }
     snapshots[snapshot.user.id] = (snapshot.with(), size)
     bytes += size
@@ -24,9 +24,8 @@ struct KeptContacts {
   mutating func change(_ user: UserID, _ change: (ContactSnapshot) -> ContactSnapshot) {
     guard let known = snapshots[user] else { return }
     let changed = change(known.snapshot)
-    let growth = changed.user.profile.byteCount - known.snapshot.user.profile.byteCount
-    snapshots[user] = (changed, known.bytes + growth)
-    bytes += growth
+    snapshots[user] = (changed, changed.heldBytes)
+    bytes += changed.heldBytes - known.bytes
     if bytes > Limits.keptContactsBytesMax { self = KeptContacts() }
   }
 
@@ -35,19 +34,9 @@ struct KeptContacts {
   }
 }
 
-extension ContactSnapshot {
-  /// The bytes that it takes in memory, about.
-  fileprivate var byteCount: Int {
-    let ofContacts = own.reduce(user.profile.byteCount + Limits.keptContactBytes) { bytes, contact in
-      bytes + contact.rosterBytes + (contact.request?.count ?? 0) + Limits.keptContactBytes
-    }
-    return blocks.reduce(ofContacts) { $0 + 2 * $1.jid.description.utf8.count + Limits.keptContactBytes }
-  }
-}
-
 extension Profile {
   /// The bytes of its texts.
-  fileprivate var byteCount: Int {
+  var byteCount: Int {
     [displayName, status, avatarHash, metadata, avatarURL].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
   }
 }

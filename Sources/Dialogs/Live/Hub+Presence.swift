@@ -4,6 +4,12 @@ import Synchronization
 
 /// Presence is shown to those who may see it (RFC 6121 4).
 extension Hub {
+  /// Returns the reason why a client's presence for all who may see it is refused: it is kept as long as it is shown, and is longer than
+  /// `Limits.presenceBytesMax`. Returns `nil` if it is not refused, as an unavailable one.
+  public func problem(announcing presence: Presence) -> Problem? {
+    presence.isAvailable && presence.byteCount > Limits.presenceBytesMax ? Problem.presenceTooLong : nil
+  }
+
   /// Sets the availability of a session (RFC 6121 4.2 to 4.5): subscribers and the user's own resources are told; an
   /// initial presence is answered with those of the contacts' and the user's other resources. Returns the number of
   /// deliveries, to contacts elsewhere and questions for their presence included, or of the contacts who were looked for if
@@ -18,12 +24,13 @@ extension Hub {
       let before = users[party.id]!.onlineSessions[index]  // found just above
       users[party.id]!.onlineSessions[index].presence = presence.isAvailable ? presence : nil
       users[party.id]!.onlineSessions[index].isReturning = false
-      if !presence.isAvailable { users[party.id]!.onlineSessions[index].directed = [] }
+      if !presence.isAvailable { users[party.id]!.onlineSessions[index].directed = DirectedPresences() }
       return (before, users[party.id]!)
     }
     guard let change else { return 0 }
+    countMemory(of: party.id)
     // An unavailable presence of an unavailable session is not relayed.
-    if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return 0 }
+    if !presence.isAvailable && !change.before.isAvailable && change.before.directed.addresses.isEmpty { return 0 }
     if presence.isAvailable {
       if !change.before.isAvailable { setLastPresence(nil, of: party.id) }
     } else if change.before.isAvailable {
@@ -41,7 +48,8 @@ extension Hub {
       if !presence.isAvailable { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
     if !presence.isAvailable {
-      directedEnd(presence, change.before.directed, contactSnapshot: change.online.contactSnapshot, into: &batch)
+      directedEnd(
+        presence, change.before.directed.addresses, contactSnapshot: change.online.contactSnapshot, into: &batch)
     } else if !change.before.isAvailable || change.before.isReturning {
       probe(for: session, online: change.online, into: &batch)
     }
@@ -129,13 +137,8 @@ extension Hub {
   public func direct(_ presence: Presence, of session: any LiveSession, to address: BareJID, resource: String?) {
     // Guests show their presence only in rooms.
     guard guests.may(.messages, session.party.id) else { return }
-    update(session) { onlineSession in
-      onlineSession.directed.removeAll { $0 == address }
-      if presence.isAvailable {
-        if onlineSession.directed.count >= Limits.directedMax { onlineSession.directed.removeFirst() }
-        onlineSession.directed.append(address)
-      }
-    }
+    update(session) { $0.directed.sent(isAvailable: presence.isAvailable, to: address) }
+    countMemory(of: session.party.id)
     var batch = LaneBatch()
     let other = online(at: address, near: session.party)
     if other == nil, let link = link(from: session.party.address, to: address) {
@@ -182,4 +185,10 @@ extension Hub {
     }
     batch.send()
   }
+}
+
+extension Problem {
+  static let presenceTooLong = Problem(
+    .tooLarge, "presence-too-long",
+    "A presence for all who may see it has at most \(Limits.presenceBytesMax) bytes. Announce a shorter one.")
 }

@@ -222,7 +222,7 @@ extension Hub {
     guard realms.isFederated(author.realm), let federation, federation.strangers != .allow else { return true }
     guard let other = online(at: address, near: author) else { return true }
     return other.contactSnapshot.hasInRoster(author.address)
-      || other.onlineSessions.contains { $0.directed.contains(author.address) }
+      || other.onlineSessions.contains { $0.directed.addresses.contains(author.address) }
   }
 
   /// Returns whether one of them blocks the other.

@@ -16,6 +16,8 @@ public final class Hub: Sendable {
     var onlineSessions: [OnlineSession]
     /// The lingering sessions, at most `Limits.lingeringMax`.
     var lingering: [Lingering] = []
+    /// The memory of what is kept for the user; `nil` if it is too little to count (`countMemory`).
+    var memory: MemoryBound.Holder?
 
     var isEmpty: Bool { onlineSessions.isEmpty && lingering.isEmpty }
     /// The presences that are shown to those who may see them.
@@ -71,12 +73,15 @@ public final class Hub: Sendable {
   let typing = Typing()
   let bookmarkLists = BookmarkLists()
   let newDomains = NewDomains()
+  /// The memory of what is kept for users who are online.
+  let memory: MemoryBound
   let clock: any Clock
 
   init(
     guests: GuestRegistry, realms: RealmTable, contactGroups: ContactGroupRegistry, remotePresences: RemotePresences,
-    clock: any Clock
+    memory: MemoryBound, clock: any Clock
   ) {
+    self.memory = memory
     self.guests = guests
     self.remotePresences = remotePresences
     self.contactGroups = contactGroups
@@ -292,6 +297,7 @@ public final class Hub: Sendable {
       return nil
     }
     self.shard(party.address).addresses.withLock { $0[party.address] = party.id }
+    countMemory(of: party.id)
     return replaced
   }
 
@@ -312,6 +318,7 @@ public final class Hub: Sendable {
       $0.session = new
       $0.isConnected = true
       $0.isInactive = false
+      $0.doorBytes = 0
     }
   }
 
@@ -367,10 +374,12 @@ public final class Hub: Sendable {
       self.shard(party.address).addresses.withLock { addresses in
         if online(party.id) == nil { addresses[party.address] = nil }
       }
+    } else {
+      countMemory(of: party.id)
     }
     let wasAvailable = gone.onlineSession.isAvailable
     endTyping(of: party.address, resource: gone.onlineSession.resource)
-    guard wasAvailable || !gone.onlineSession.directed.isEmpty else { return 0 }
+    guard wasAvailable || !gone.onlineSession.directed.addresses.isEmpty else { return 0 }
     // The loss of one that has lingered is in the store already.
     if wasAvailable, gone.online.presences.isEmpty, !(gone.last && gone.lingered) {
       setLastPresence(LastPresence(time: gone.time), of: party.id)
@@ -379,7 +388,8 @@ public final class Hub: Sendable {
       from: party, resource: gone.onlineSession.resource, availability: .offline, time: gone.time)
     var batch = LaneBatch()
     if wasAvailable { broadcast(unavailable, isNews: true, online: gone.online, into: &batch) }
-    directedEnd(unavailable, gone.onlineSession.directed, contactSnapshot: gone.online.contactSnapshot, into: &batch)
+    directedEnd(
+      unavailable, gone.onlineSession.directed.addresses, contactSnapshot: gone.online.contactSnapshot, into: &batch)
     let count = batch.fanOutCount
     batch.send()
     return count
@@ -399,6 +409,7 @@ public final class Hub: Sendable {
       users[user]?.contactSnapshot = new
       if let item { shard.note(user, at: [item.domain], in: new) }
     }
+    countMemory(of: user)
   }
 
   // MARK: Closing

@@ -100,9 +100,14 @@ public struct OnlineSession: Sendable {
   /// The names of the nodes whose changes the client wants (XEP-0060 9.2). Sessions with the same interests share one
   /// copy.
   public var interests: Set<String> = []
-  /// The addresses that directed presence was sent to (RFC 6121 4.6), which are told when it ends; at most
-  /// `Limits.directedMax`, without the oldest ones beyond.
-  public internal(set) var directed: [BareJID] = []
+  /// The addresses that directed presence was sent to (RFC 6121 4.6), which are told when it ends.
+  var directed = DirectedPresences()
+  /// The bytes of what the session's door keeps for it, about (`Hub.setDoorBytes`).
+  var doorBytes = 0
+  /// The number of rooms that the session is in.
+  var roomCount = 0
+  /// The number of rooms of which an app's session gets the messages.
+  var followedCount = 0
   /// The dialog that is open in an app session; `nil` if it reports none. Its messages are not pushed.
   public var activeDialog: DialogID?
   /// The credential that the session was opened with; `nil` if it cannot be revoked.

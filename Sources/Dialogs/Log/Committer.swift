@@ -285,6 +285,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
       }
     }
     if arePushRoomsChanged { registries.pushes.batchEnded() }
+    for (session, user, count) in judge.rooms.takeRoomCounts() { hub.setRoomCount(count, of: session, by: user) }
     lanes.send()
     for body in waiting { body() }
   }

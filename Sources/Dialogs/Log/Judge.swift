@@ -828,18 +828,19 @@ struct Judge {
     let contactSnapshot = try contactSnapshot(of: user)
     var onlineSession = onlineSession
     onlineSession.since = time
+    let followed = try onlineSession.door == .app ? memberships(of: user.id) : []
+    onlineSession.followedCount = followed.count
     tell(.arrived(onlineSession, contactSnapshot))
     // The hub notes the domains of remote contacts.
     if present.isEmpty { looks += contactSnapshot.own.remoteSubscriptions.count }
     arriving.append(onlineSession)
     var receipt = Receipt(position: head)
     if onlineSession.door == .app {
-      let memberships = try memberships(of: user.id)
       // A session that only waits for events learns only that there are some.
-      let followed =
+      let memberships =
         onlineSession.isUnseen
-        ? memberships.map { RoomCache.Membership(room: $0.room, seesAddresses: false) } : memberships
-      tell(.followed(followed, onlineSession.session))
+        ? followed.map { RoomCache.Membership(room: $0.room, seesAddresses: false) } : followed
+      tell(.followed(memberships, onlineSession.session))
       receipt.deliveries = try come(onlineSession, toRoomsBehind: DialogID(0), charging: sendingBudget(of: post))
     }
     receipt.position = head

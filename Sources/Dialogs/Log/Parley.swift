@@ -62,7 +62,8 @@ public final class Parley: Sendable {
     pubsub = PubsubServices(options, realms, registries.administrators)
     hub = Hub(
       guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups,
-      remotePresences: RemotePresences(bound: options.remotePresencesBytesMax), clock: clock)
+      remotePresences: RemotePresences(bound: options.remotePresencesBytesMax), memory: options.memory.online,
+      clock: clock)
     let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax)
     self.inbox = inbox
     let threads = max(2, options.threads)

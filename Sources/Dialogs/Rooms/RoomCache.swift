@@ -111,6 +111,8 @@ struct RoomCache {
   /// The bytes of the presences of all users.
   private(set) var presenceBytes = 0
   private var roomsBySession: [SessionID: Set<DialogID>] = [:]
+  /// The sessions that have entered or left rooms since `takeRoomCounts`, with their users.
+  private var moved: [SessionID: UserID] = [:]
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
   private var paces: [DialogID: RoomRate] = [:]
@@ -518,7 +520,8 @@ struct RoomCache {
     size = max(Limits.cachedUsersMax, 2 * buckets.count)
   }
 
-  mutating func setPresent(_ session: SessionID, in room: DialogID, _ isThere: Bool) {
+  mutating func setPresent(_ session: SessionID, of user: UserID, in room: DialogID, _ isThere: Bool) {
+    moved[session] = user
     if formerRooms[session] == nil { formerRooms[session] = roomsBySession[session] ?? [] }
     // The set is changed in place: a copy for each of a thousand rooms that a resumed session takes over is longer than all the rest.
     if isThere {
@@ -527,6 +530,13 @@ struct RoomCache {
       roomsBySession[session]?.remove(room)
       if roomsBySession[session]?.isEmpty == true { roomsBySession[session] = nil }
     }
+  }
+
+  /// Returns in how many rooms each session is whose number has changed since the last call, or may have.
+  mutating func takeRoomCounts() -> [(session: SessionID, user: UserID, count: Int)] {
+    if moved.isEmpty { return [] }
+    defer { moved = [:] }
+    return moved.map { ($0.key, $0.value, rooms(of: $0.key).count) }
   }
 
   mutating func lease(_ address: BareJID, _ lease: Lease?) {

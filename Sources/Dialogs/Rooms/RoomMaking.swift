@@ -370,7 +370,7 @@ extension Judge {
         nick: lease.nick,
         key: key, affiliation: .owner, role: .moderator)
     }
-    rooms.setPresent(lease.session.id, in: state.room.id, true)
+    rooms.setPresent(lease.session.id, of: lease.party.id, in: state.room.id, true)
     tell(.sessionEntered(lease.session, isModerator: true, state.room.id))
     // This presence tells the session that the room now exists.
     tell(.shown(occupantPresence(of: occupant, in: state.room), to: [lease.session], own: true))

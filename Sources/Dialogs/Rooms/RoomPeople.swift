@@ -431,7 +431,7 @@ extension Judge {
       tell(presence, of: occupant)
     }
     for occupantSession in occupant.sessions {
-      rooms.setPresent(occupantSession.session.id, in: room.id, false)
+      rooms.setPresent(occupantSession.session.id, of: occupant.party.id, in: room.id, false)
       tell(.sessionLeft(occupantSession.session.id, room.id))
     }
   }

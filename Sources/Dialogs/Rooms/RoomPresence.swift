@@ -60,7 +60,7 @@ extension Judge {
         key: key,
         affiliation: affiliation, role: role)
     }
-    rooms.setPresent(session, in: state.room.id, true)
+    rooms.setPresent(session, of: author.id, in: state.room.id, true)
     var codes: [UInt16] = state.room.settings.showsAddresses ? [100] : []
     if nick != entering.nick { codes.append(210) }
     let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
@@ -272,7 +272,7 @@ extension Judge {
         key: key, affiliation: member.affiliation,
         role: member.affiliation.role(isModerated: state.room.settings.isModerated))
     }
-    rooms.setPresent(onlineSession.session.id, in: room, true)
+    rooms.setPresent(onlineSession.session.id, of: member.party.id, in: room, true)
     guard companion == nil, occupant.isShown else { return false }
     tell(.occupant(occupantPresence(of: occupant, in: state.room, listStep: step), except: nil))
     return true
@@ -483,7 +483,7 @@ extension Judge {
     status: String? = nil
   ) -> Bool {
     guard let (before, after) = rooms.occupy(room.id, { $0.exit(session) }) else { return false }
-    rooms.setPresent(session, in: room.id, false)
+    rooms.setPresent(session, of: before.party.id, in: room.id, false)
     let occupantSession = before.sessions.first { $0.session.id == session }
     let left = occupantPresence(
       of: before, in: room,
@@ -523,7 +523,7 @@ extension Judge {
         }
       }
       // Whatever has become of the room: the next post goes on with the others.
-      rooms.setPresent(session, in: id, false)
+      rooms.setPresent(session, of: post.author.id, in: id, false)
     }
     for address in rooms.leases(of: post.author.id) where rooms.leases[address]?.session.id == session {
       rooms.lease(address, nil)
@@ -543,8 +543,8 @@ extension Judge {
   mutating func replace(from old: SessionID, to session: any LiveSession, of user: UserID) {
     for id in rooms.rooms(of: old) {
       guard rooms.occupy(id, { $0.replace(from: old, to: session) }) else { continue }
-      rooms.setPresent(old, in: id, false)
-      rooms.setPresent(session.id, in: id, true)
+      rooms.setPresent(old, of: user, in: id, false)
+      rooms.setPresent(session.id, of: user, in: id, true)
       tell(.sessionMoved(old, session, id))
     }
     for address in rooms.leases(of: user) {

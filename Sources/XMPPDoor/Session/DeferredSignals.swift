@@ -23,7 +23,7 @@ struct DeferredSignals {
   /// The place before which all are free.
   private var first = 0
   /// The bytes of the waiting signals.
-  private var byteCount = 0
+  private(set) var byteCount = 0
 
   /// The number of senders with a waiting signal.
   var count: Int { places.count }

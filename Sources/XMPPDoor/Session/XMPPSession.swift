@@ -36,6 +36,8 @@ final class XMPPSession {
   var avatarSaid: AvatarHash.Said?
 
   private var posts = PostsInFlight()
+  /// The memory of the client's stanza that is being handled.
+  private var stanzaBytes = 0
   private var isRunningWaiting = false
   private var unsent: [Post] = []
   /// The client's requests to the store that wait for those under way, and for the client to read the answers.
@@ -76,6 +78,8 @@ final class XMPPSession {
   var countedAgainFrom = DoorLimits.unacknowledgedBytesUncounted
   /// The bytes of the entries that wait for an acknowledgement (`Sent.entryBytes`).
   var entryBytes = 0
+  /// The bytes of what the session keeps beside, as the core was last notified of them.
+  var countedDoorBytes = 0
 
   var confirmation = DeliveryConfirmation()
   /// The server's unanswered requests to the client, oldest first.
@@ -277,6 +281,9 @@ final class XMPPSession {
       outlet?.fail(StreamError(.invalidFrom))
       return
     }
+    // What somebody elsewhere makes wait is bounded by the link, and holds up nobody else of it.
+    stanzaBytes = party.realm.isRemote ? 0 : stanza.element.heldBytes
+    defer { stanzaBytes = 0 }
     let before = management.inbound.receivedTotal
     do throws(StanzaError) {
       try stanza.validate()
@@ -365,7 +372,7 @@ final class XMPPSession {
       outcome = then
     }
     guard posts.hasWaiting else { return post(intent, number: number, then: outcome) }
-    posts.waitToPost { [self] in post(intent, number: number, then: outcome) }
+    posts.waitToPost(bytes: stanzaBytes) { [self] in post(intent, number: number, then: outcome) }
     if posts.isWaitingFull { outlet?.pause(.posts) }
   }
 
@@ -430,7 +437,7 @@ final class XMPPSession {
   /// Runs work once all posts so far are done: at once if there are none.
   func afterPosts(_ run: @escaping () -> Void) {
     if posts.isEmpty, !posts.hasWaiting { return run() }
-    posts.wait(run)
+    posts.wait(bytes: stanzaBytes, run)
     if posts.isWaitingFull { outlet?.pause(.posts) }
   }
 
@@ -842,6 +849,7 @@ final class XMPPSession {
     if let suspendedAt, successor == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
     if let closedAt, now >= closedAt + DoorLimits.closedWork { return end() }
     countUnacknowledged()
+    countDoorBytes()
     if let outlet {
       listen(now, outlet)
       if !management.isEnabled {
@@ -911,6 +919,8 @@ final class XMPPSession {
     case .ended: error = StreamError(.reset, "an operator ended this session")
     case .shutdown: error = StreamError(.systemShutdown)
     case .tooSlow: error = StreamError(.policyViolation, "the client does not read")
+    case .tooLarge:
+      error = StreamError(.resourceConstraint, "the contacts, presences and rooms of this user take too much memory")
     }
     let outlet = outlet
     end()

@@ -267,6 +267,7 @@ enum Inbound {
         }
         session.parley.hub.direct(presence, of: session.handle, to: to.bare, resource: to.resource)
       } else {
+        if let problem = session.parley.hub.problem(announcing: presence) { return turn.fail(problem) }
         let isFirst = session.presence == nil
         session.presence = presence.isAvailable ? presence : nil
         // XEP-0045 7.14: an unavailable session leaves its rooms.
