@@ -76,6 +76,24 @@ public enum Limits {
   /// The same of the zone's domains that are known, which send and store together as much as so many. It is far more than those of
   /// many owners below a public suffix need, and keeps an account here that makes subdomains known from multiplying what one may.
   static let sendingKnownZoneDomains = 16
+  /// Stanzas and bytes of all users of one network (an IPv4 address or an IPv6 /64) per second in the long run, with the stanzas of
+  /// `sendingStanzasBurstSeconds` and the bytes of `sendingNetworkBytesBurstSeconds` at once: by default 10,000 stanzas and 32 MiB.
+  /// Measured with a hundred accounts on a machine of two cores, 2,000 stanzas a second delay those of others by less than 20 ms, 6,000
+  /// by 40 ms, and 20,000 by 300 ms and more. 2,000 people behind one address who are back within a minute of a restart send 20,000
+  /// stanzas in it. Beyond the bounds only those of the network wait who have sent more than an equal share (`AccountShares`).
+  public static let sendingNetworkStanzasPerSecond = 2_000
+  public static let sendingNetworkBytesPerSecond = 8_388_608
+  static let sendingNetworkBytesBurstSeconds = 4
+  /// The deliveries of a network for each of its stanzas per second, with those of `sendingDeliveriesBurstSeconds` at once: by default
+  /// 200,000 a second, as of a domain elsewhere, and 800,000 at once. A class of 500 that enters one room at the same time and says
+  /// something there makes 375,000 to 500,000.
+  static let sendingNetworkDeliveriesPerStanza = 100
+  /// The debt of a user to the network, in seconds of its rate, up to which the user waits no longer than for the time behind it: by
+  /// default that of 50 stanzas, or 200 KiB, as of a client that starts. So the flood of one account delays no neighbour by more.
+  static let sendingNetworkSmallDebt = 0.025
+  static let sendingNetworkPauseShort: Duration = .seconds(1)
+  /// The milliseconds after which the debts of a network's users are looked at again: there may be some thousand.
+  static let sendingNetworkStep: Int64 = 50
   /// Deliveries to sessions in large rooms (`fanOutMin`) for each stanza that a user may send per second, and the seconds
   /// whose deliveries may come at once: by default 50,000 a second and 200,000 at once. In a room of 5,000 that is ten
   /// messages a second of one person, and forty at once; a client that enters 50 rooms of 1,000 again uses 100,000.
@@ -182,8 +200,8 @@ public enum Limits {
   /// The time for which an account is listed that has reached a bound, and the accounts of one list.
   static let sendingListed: Duration = .seconds(60)
   static let sendingListedMax = 1_000
-  /// The number of budgets from which on those that are full and not held are removed. Each takes some 150 bytes; those
-  /// of users with a session are as many as there are such users.
+  /// The number of budgets from which on those that are full and not held are removed. Each takes some 200 bytes; those
+  /// of users with a session, and of their networks, are as many as there are.
   static let sendingBudgetsSwept = 1_024
   /// The lines of the log about accounts at a bound in ten minutes, one for each account.
   static let sendingLogInterval: Duration = .seconds(600)

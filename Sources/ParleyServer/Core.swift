@@ -128,8 +128,8 @@ package struct Core: Sendable {
     options.guests = settings.guests
     options.sending = settings.sending
     options.threads = settings.threads
-    options.readNetworks.isByNetwork = settings.boundsByNetwork
-    options.readNetworks.trusted = settings.trustedProxies
+    options.networks.isByNetwork = settings.boundsByNetwork
+    options.networks.trusted = settings.trustedProxies
     options.services = settings.services
     options.callRinging = settings.callRinging
     options.addresses = PublicAddresses(exceptions: settings.outgoing.networks)

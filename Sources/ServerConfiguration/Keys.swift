@@ -65,6 +65,10 @@ package struct Keys: Sendable {
     "sending.stanzas_per_second", Limits.sendingStanzasPerSecond, 10...1_000_000, "stanzas")
   let sendingBytes = Key.number(
     "sending.bytes_per_second", Limits.sendingBytesPerSecond, 65_536...(1 << 40), "bytes")
+  let sendingNetworkStanzas = Key.number(
+    "sending.network_stanzas_per_second", Limits.sendingNetworkStanzasPerSecond, 10...10_000_000, "stanzas")
+  let sendingNetworkBytes = Key.number(
+    "sending.network_bytes_per_second", Limits.sendingNetworkBytesPerSecond, 65_536...(1 << 40), "bytes")
   let sendingDayBytes = Key.number("sending.day_bytes", Int(Limits.sendingDayBytes), 1_048_576...Int.max, "bytes")
   let sendingUnlimited = Key.list("sending.unlimited")
   let registration = Key.flag("registration", false)

@@ -3,11 +3,13 @@ import Basics
 import Dialogs
 
 extension SettingsReader {
-  /// Reads what one user may send.
+  /// Reads what one user may send, and one network.
   mutating func sending(among domains: [Settings.Domain]) -> SendingPolicy {
     var policy = SendingPolicy()
     policy.stanzasPerSecond = read(keys.sendingStanzas)
     policy.bytesPerSecond = read(keys.sendingBytes)
+    policy.networkStanzasPerSecond = read(keys.sendingNetworkStanzas)
+    policy.networkBytesPerSecond = read(keys.sendingNetworkBytes)
     policy.dayBytes = Int64(read(keys.sendingDayBytes))
     for written in read(keys.sendingUnlimited) {
       if let network = Network(written) {

@@ -113,7 +113,7 @@ import Testing
       #expect((owner.budget != nil) == (reason != .followed) && owner.isForMissed == (reason == .missed))
     }
     #expect(stage.parley.readOwner(romeo, from: nil).network == nil)
-    var networks = ReadNetworks()
+    var networks = ClientNetworks()
     networks.trusted = [try #require(Network("198.51.100.0/24")), try #require(Network("2001:db8:1::/48"))]
     for name in ["192.0.2.1", "2001:db8:0:1", "_hidden"] { #expect(networks.name(of: name) == name) }
     for name in ["127.0.0.1", "0:0:0:0", "198.51.100.7", "2001:db8:1:2"] { #expect(networks.name(of: name) == nil) }

@@ -254,6 +254,134 @@ import Testing
     _ = try post(7, 100)
   }
 
+  // MARK: Networks
+
+  /// Fifty accounts of one network send as much at once as each of them may. Their network has sent five times as much as it may, and
+  /// each of them waits until it is paid off. A neighbour waits for a second at most, and other networks not at all.
+  @Test func theUsersOfANetworkShareWhatItMaySend() throws {
+    let budgets = budgets(bytes: 1 << 20)
+    let all = try (1...50).map { budgets.budget(of: try user($0), from: "192.0.2.1", now: time(0)) }
+    for budget in all.prefix(10) { #expect(budget.charge(stanzas: 1_000, bytes: 0, now: time(0)) == nil) }
+    for budget in all.dropFirst(10) { budget.owe(stanzas: 1_000, now: time(0)) }
+    for budget in all { #expect(budget.charge(stanzas: 0, bytes: 0, now: time(0)) == .seconds(20)) }
+    #expect(pauses == [.number(50), .number(0), .number(0)])
+    #expect(budgets.bound(now: time(0)).map(\.account) == [.network("192.0.2.1")])
+    let neighbour = budgets.budget(of: try user(51), from: "192.0.2.1", now: time(0))
+    #expect(neighbour.charge(stanzas: 1, bytes: 0, now: time(0)) == nil)
+    #expect(neighbour.charge(stanzas: 48, bytes: 0, now: time(0)) == .seconds(1))
+    #expect(neighbour.mayHoldInput(now: time(0)))
+    try neighbour.take(messages: 1, bytes: 100, now: time(0))
+    let other = budgets.budget(of: try user(52), from: "192.0.2.2", now: time(0))
+    #expect(other.charge(stanzas: 1_000, bytes: 0, now: time(0)) == nil)
+    // A user of the network is not held back elsewhere, and its own bounds are the same everywhere.
+    let elsewhere = budgets.budget(of: try user(1), from: "192.0.2.2", now: time(0))
+    #expect(elsewhere.charge(stanzas: 0, bytes: 0, now: time(0)) == nil)
+    #expect(elsewhere.charge(stanzas: 40, bytes: 0, now: time(0)) == .milliseconds(200))
+    // Every second the network pays off two thousand.
+    #expect(all[1].charge(stanzas: 0, bytes: 0, now: time(10_000)) == .milliseconds(10_025))
+    #expect(all[1].charge(stanzas: 0, bytes: 0, now: time(20_100)) == nil)
+  }
+
+  /// Requests of those who have sent most are refused, with what they would have to wait. What is refused is not charged.
+  @Test func requestsOfANetworkInDebtAreRefused() throws {
+    let budgets = budgets(bytes: 1 << 20)
+    let all = try (1...50).map { budgets.budget(of: try user($0), from: "2001:db8:1:1", now: time(0)) }
+    for budget in all { budget.owe(stanzas: 1_000, now: time(0)) }
+    func refusal(_ body: () throws(Problem) -> Void) -> Problem? {
+      do throws(Problem) { try body() } catch { return error }
+      return nil
+    }
+    for _ in 0..<2 {
+      let refusals = [
+        refusal { () throws(Problem) in try all[0].take(messages: 1, now: time(0)) },
+        refusal { () throws(Problem) in try all[0].take(bytes: 1, now: time(0)) },
+        refusal { () throws(Problem) in try all[0].checkStanzas(now: time(0)) },
+      ]
+      #expect(refusals.map { $0?.code } == ["messages-too-fast", "bytes-too-fast", "requests-too-fast"])
+      #expect(refusals.allSatisfy { $0?.retryAfter == 21 })
+    }
+    #expect(all[0].charge(stanzas: 0, bytes: 0, now: time(0)) == .seconds(20))
+    try all[0].take(messages: 1, now: time(20_100))
+  }
+
+  @Test func theBytesAndDeliveriesOfANetworkAreBounded() throws {
+    let budgets = budgets(bytes: 1 << 20)
+    let all = try (1...10).map { budgets.budget(of: try user($0), from: "192.0.2.1", now: time(0)) }
+    for budget in all.prefix(4) { #expect(budget.charge(stanzas: 0, bytes: 8 << 20, now: time(0)) == nil) }
+    #expect(all[4].charge(stanzas: 0, bytes: 8 << 20, now: time(0)) == .seconds(1))
+    #expect(pauses == [.number(0), .number(1), .number(0)])
+    for budget in all.prefix(5) { budget.owe(deliveries: 180_000, now: time(60_000)) }
+    #expect(all[0].charge(stanzas: 0, bytes: 0, now: time(60_000)) == .milliseconds(500))
+    // What is given back pays for all.
+    all[1].owe(deliveries: -180_000, now: time(60_000))
+    #expect(all[0].charge(stanzas: 0, bytes: 0, now: time(60_000)) == nil)
+    // A class of 500 enters a room and says something.
+    let school = try (11...510).map { budgets.budget(of: try user($0), from: "198.51.100.1", now: time(60_000)) }
+    for (place, budget) in school.enumerated() {
+      budget.owe(deliveries: place + 500, now: time(60_000))
+      #expect(budget.charge(stanzas: 15, bytes: 0, now: time(60_000)) == nil)
+    }
+  }
+
+  /// 2,000 people behind one address are back within a minute of a restart.
+  @Test func aSchoolThatIsBackDoesNotWait() throws {
+    let budgets = budgets(bytes: 1 << 20)
+    for number in 0..<Int64(2_000) {
+      let budget = budgets.budget(of: try user(number), from: "192.0.2.1", now: time(number * 30))
+      #expect(budget.charge(stanzas: 10, bytes: 20_000, now: time(number * 30)) == nil)
+    }
+  }
+
+  /// An address behind which there are many networks has no budget, nor has one without a bound. A network sends as much as a user.
+  @Test func someNetworksHaveNoBudget() throws {
+    var policy = SendingPolicy()
+    policy.networkStanzasPerSecond = 10
+    policy.unlimited.networks = [try #require(Network("192.0.2.0/24"))]
+    var networks = ClientNetworks()
+    networks.trusted = [try #require(Network("198.51.100.0/24"))]
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let budgets = SendingBudgets(policy, known: known, networks: networks, metrics: metrics, logger: logger)
+    for peer in ["127.0.0.1", "0:0:0:0", "192.0.2.9", "198.51.100.7", nil] {
+      for number in 1...6 {
+        let budget = budgets.budget(of: try user(Int64(number)), from: peer, now: time(0))
+        #expect(budget.charge(stanzas: 200, bytes: 0, now: time(0)) == nil)
+      }
+    }
+    let far = try (7...8).map { budgets.budget(of: try user($0), from: "203.0.113.1", now: time(0)) }
+    #expect(far[0].charge(stanzas: 1_000, bytes: 0, now: time(0)) == nil)
+    #expect(far[1].charge(stanzas: 200, bytes: 0, now: time(0)) == .seconds(1))
+    networks.isByNetwork = false
+    let without = SendingBudgets(policy, known: known, networks: networks, metrics: metrics, logger: logger)
+    for number in 1...3 {
+      let budget = without.budget(of: try user(Int64(number)), from: "203.0.113.1", now: time(0))
+      #expect(budget.charge(stanzas: 1_000, bytes: 0, now: time(0)) == nil)
+    }
+  }
+
+  /// Whoever sends little has paid off its share at once, however much others send; the one who sends more waits for them.
+  @Test func aNetworkPaysOffForAllAlike() {
+    var shares = AccountShares(now: time(0))
+    let (flood, neighbour) = (UserID(1), UserID(2))
+    shares.add(10, by: flood, now: time(0))
+    shares.add(0.02, by: neighbour, now: time(0))
+    func wait(_ user: UserID, _ milliseconds: Int64) -> Duration {
+      shares.wait(of: user, atMost: .seconds(20), now: time(milliseconds))
+    }
+    #expect(wait(flood, 0) == .seconds(20) && wait(neighbour, 0) == .zero)
+    #expect(shares.wait(of: flood, atMost: .milliseconds(99), now: time(0)) == .zero)
+    // Each has a half of this time, and the flood all of the next second.
+    #expect(wait(flood, 500) == .milliseconds(9_750))
+    #expect(wait(flood, 1_500) == .milliseconds(8_750))
+    shares.add(-8, by: flood, now: time(1_500))
+    #expect(wait(flood, 1_500) == .milliseconds(750))
+    shares.add(-8, by: flood, now: time(1_500))
+    #expect(wait(flood, 1_500) == .zero)
+    // A clock that is set back pays nothing.
+    shares.add(1, by: flood, now: time(1_500))
+    #expect(wait(flood, -60_000) == .seconds(1))
+    #expect(wait(flood, -59_500) == .milliseconds(500))
+  }
+
   @Test func allSessionsOfAUserShareOneBudget() throws {
     let budgets = budgets()
     let (romeo, juliet) = (try user(1), try user(2))

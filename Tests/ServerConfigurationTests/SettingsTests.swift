@@ -452,9 +452,15 @@ import Testing
     let settings = try load(
       """
       domains: [example.org]
-      sending: {day_bytes: 2000000, unlimited: [Bot@example.org, 10.0.0.0/8, "2001:db8::/48", IRC.example.com]}
+      sending:
+        day_bytes: 2000000
+        network_stanzas_per_second: 5000
+        network_bytes_per_second: 16777216
+        unlimited: [Bot@example.org, 10.0.0.0/8, "2001:db8::/48", IRC.example.com]
       """)
     var policy = SendingPolicy()
+    policy.networkStanzasPerSecond = 5_000
+    policy.networkBytesPerSecond = 16_777_216
     policy.dayBytes = 2_000_000
     policy.unlimited.users = [try #require(BareJID(parsing: "bot@example.org"))]
     policy.unlimited.domains = ["irc.example.com"]

@@ -41,8 +41,8 @@ extension Parley {
     public var blobs: (policy: BlobPolicy, store: any BlobStore)?
     /// The number of threads that read the store.
     public var threads = 2
-    /// The networks among which these threads are shared in rotation.
-    public var readNetworks = ReadNetworks()
+    /// The networks that take turns at these threads, and have budgets of what they send.
+    public var networks = ClientNetworks()
     /// The STUN and TURN servers beside this server.
     public var services = ExternalServices.none
     /// The time for which an unanswered call rings.
@@ -98,7 +98,8 @@ extension Parley {
       metrics: Metrics, logger: Logger
     ) throws {
       self.metrics = metrics
-      sending = SendingBudgets(options.sending, known: knownDomains, metrics: metrics, logger: logger)
+      sending = SendingBudgets(
+        options.sending, known: knownDomains, networks: options.networks, metrics: metrics, logger: logger)
       self.traces = options.traces
       administrators = try AdministratorRegistry(
         reader, configured: options.admins, reserved: options.reserved)

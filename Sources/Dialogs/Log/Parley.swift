@@ -421,7 +421,7 @@ public final class Parley: Sendable {
   public func readOwner(_ reader: Party, from peer: String?, for reason: ReadReason = .asked) -> ReadOwner {
     let network =
       reader.realm.isRemote
-      ? SendingAccount(of: reader, in: realmTable).shareName : options.readNetworks.name(of: peer)
+      ? SendingAccount(of: reader, in: realmTable).shareName : options.networks.name(of: peer)
     return .user(
       reader.id, in: network, chargedTo: reason == .followed ? nil : budget(of: reader, from: peer),
       isForMissed: reason == .missed)

@@ -4,11 +4,14 @@ import Logging
 import ServerMetrics
 import Synchronization
 
-/// The limits on what one user may send, over all sessions of both doors.
+/// The amount that one user may send over all of the user's sessions of both doors, and the users of one network together.
 public struct SendingPolicy: Hashable, Sendable {
   public var stanzasPerSecond = Limits.sendingStanzasPerSecond
   public var bytesPerSecond = Limits.sendingBytesPerSecond
-  /// The bytes of messages and other content that are stored for one account in a day.
+  /// The amounts of one network, which has at least those of one user.
+  public var networkStanzasPerSecond = Limits.sendingNetworkStanzasPerSecond
+  public var networkBytesPerSecond = Limits.sendingNetworkBytesPerSecond
+  /// The bytes of messages and of other content that are stored in a day.
   public var dayBytes = Limits.sendingDayBytes
   /// The senders without limits.
   public var unlimited = Unlimited()
@@ -26,7 +29,7 @@ public struct SendingPolicy: Hashable, Sendable {
       case .user(let party): users.contains(party.address) || domains.contains(party.address.domain)
       case .domain(let name), .component(let name): domains.contains(name)
       case .room(let address): domains.contains(address.domain)
-      case .zone, .peer: false
+      case .network, .zone, .peer: false
       }
     }
 
@@ -48,12 +51,29 @@ public struct SendingPolicy: Hashable, Sendable {
         burst: stanzasPerSecond * Limits.sendingDeliveriesPerStanza * Limits.sendingDeliveriesBurstSeconds,
         perSecond: Double(stanzasPerSecond * Limits.sendingDeliveriesPerStanza)))
   }
+
+  /// The rates of a network: at least those of one user.
+  var networkRates: SendingRates {
+    let (stanzas, bytes) = (networkStanzasPerSecond, networkBytesPerSecond)
+    let deliveries = stanzas * Limits.sendingNetworkDeliveriesPerStanza
+    let ofUser = rates
+    return SendingRates(
+      stanzas: Rate(burst: stanzas * Limits.sendingStanzasBurstSeconds, perSecond: Double(stanzas))
+        .atLeast(ofUser.stanzas),
+      bytes: Rate(burst: bytes * Limits.sendingNetworkBytesBurstSeconds, perSecond: Double(bytes))
+        .atLeast(ofUser.bytes),
+      deliveries: Rate(burst: deliveries * Limits.sendingDeliveriesBurstSeconds, perSecond: Double(deliveries))
+        .atLeast(ofUser.deliveries))
+  }
 }
 
-/// A sender with a budget: a local user; a remote domain with all its users and rooms; or a component with all its users.
-/// In addition, a large room has a budget of deliveries, and a zone has two budgets for all its domains.
+/// A sender with a budget: a user here; a domain elsewhere with all its users and rooms; or a component with all its users.
+/// A large room has one of deliveries, beside those of its people, a network has one beside those of its users, and a zone has two
+/// beside those of its domains.
 public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   case user(Party)
+  /// The users whose clients are in one network, by the network's name (`ClientNetworks`).
+  case network(String)
   case domain(String)
   /// The domains of a zone (`DomainZone`) whose users are known here (`KnownDomains`), or its other domains: subdomains cost nothing.
   case zone(String, isKnown: Bool)
@@ -67,7 +87,7 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .user(let party): party.address.description
     case .room(let address): address.description
-    case .domain(let name), .zone(let name, _), .component(let name), .peer(let name): name
+    case .network(let name), .domain(let name), .zone(let name, _), .component(let name), .peer(let name): name
     }
   }
 
@@ -91,6 +111,7 @@ public enum SendingAccount: Hashable, Sendable, CustomStringConvertible {
   func rates(_ policy: SendingPolicy) -> SendingRates {
     switch self {
     case .user: policy.rates
+    case .network: policy.networkRates
     case .room: policy.rates.ofRoom
     case .domain, .peer: SendingRates(ofDomains: 1)
     case .zone(_, let isKnown):
@@ -124,6 +145,12 @@ struct SendingRates: Sendable {
       stanzas: stanzas, bytes: bytes,
       deliveries: Rate(
         burst: deliveries.burst, perSecond: deliveries.perSecond * Double(Limits.sendingRoomUsers)))
+  }
+
+  /// Returns the seconds in which the rates allow as much.
+  func seconds(stanzas: Int, bytes: Int, deliveries: Int) -> Double {
+    Double(stanzas) / self.stanzas.perSecond + Double(bytes) / self.bytes.perSecond
+      + Double(deliveries) / self.deliveries.perSecond
   }
 }
 
@@ -227,14 +254,22 @@ final class DeliveryCharge: Sendable {
 /// A remote domain shares two more budgets with the other domains of its zone: one for domains whose users are known here, and one
 /// for all others. Each stanza of the domain is also charged to the one that applies, so that unknown domains do not slow known ones.
 ///
-/// Each budget has its own lock, so sessions of different users never wait for each other.
+/// The users of one network share one more budget, too, so that many accounts of one attacker send no more together than everybody
+/// else can bear. What a user's sessions in this network send, and what is charged for it later, is also charged there. While the
+/// network is in debt, those wait who have sent more than an equal share of what it may (`AccountShares`), each until that share has
+/// paid for it: so the flood of one account does not hold up the others. Requests of the app by those who would wait longer than
+/// `Limits.sendingNetworkPauseShort` are refused. A user has a budget object for each network, all of which share what is the user's own.
+///
+/// A budget is an object that a session keeps, with a lock of its own: sessions of users in different networks never wait for each
+/// other.
 public final class SendingBudget: Sendable {
   public let account: SendingAccount
   private let rates: SendingRates
   let isUnlimited: Bool
   private let ofZone: OfZone?
+  private let ofNetwork: OfNetwork?
   private let reports: SendingReports
-  private let state: Mutex<State>
+  private let shared: Shared
 
   /// The budgets of a domain's zone.
   struct OfZone: Sendable {
@@ -244,9 +279,25 @@ public final class SendingBudget: Sendable {
     let ofOthers: SendingBudget
   }
 
-  /// The zone's budget, to which everything is charged as well; `nil` for none.
-  private var zone: SendingBudget? {
-    ofZone.map { $0.domains.contains($0.domain) ? $0.ofKnown : $0.ofOthers }
+  /// The budget of a user's network.
+  private struct OfNetwork: Sendable {
+    let budget: SendingBudget
+    let user: UserID
+    /// The user's budget without a network, which lasts for as long as this one.
+    let own: SendingBudget
+  }
+
+  /// The budget of the zone or network to which everything is charged as well; `nil` for none.
+  private var behind: SendingBudget? {
+    if let ofNetwork { return ofNetwork.budget }
+    return ofZone.map { $0.domains.contains($0.domain) ? $0.ofKnown : $0.ofOthers }
+  }
+
+  /// What all budgets of one account have in common.
+  private final class Shared: Sendable {
+    let state: Mutex<State>
+
+    init(_ state: State) { self.state = Mutex(state) }
   }
 
   private struct State {
@@ -257,6 +308,8 @@ public final class SendingBudget: Sendable {
     var polls: TokenBucket
     /// The stanzas that reads of what sessions have missed may still count as without being charged.
     var missedReads: TokenBucket
+    /// The shares that the users of a network have of what it may send.
+    var shares: AccountShares
     /// The end of the time for which the account waits for a room.
     var waitsUntil: Timestamp?
     /// The bound that was reached last.
@@ -266,6 +319,34 @@ public final class SendingBudget: Sendable {
     func wait(now: Timestamp) -> Duration {
       guard let waitsUntil, now < waitsUntil, waitsUntil <= now + Limits.sendingRoomDebtMax else { return .zero }
       return .milliseconds(waitsUntil.milliseconds - now.milliseconds)
+    }
+
+    /// - Parameter user: The user of the network that is charged; `nil` for another account.
+    mutating func owe(
+      _ rates: SendingRates, stanzas: Int = 0, bytes: Int = 0, deliveries: Int = 0, by user: UserID?, now: Timestamp
+    ) {
+      if stanzas != 0 { self.stanzas.owe(rates.stanzas, count: stanzas, now: now) }
+      if bytes != 0 { self.bytes.owe(rates.bytes, count: bytes, now: now) }
+      if deliveries != 0 { self.deliveries.owe(rates.deliveries, count: deliveries, now: now) }
+      guard let user else { return }
+      shares.add(rates.seconds(stanzas: stanzas, bytes: bytes, deliveries: deliveries), by: user, now: now)
+    }
+
+    /// Returns the time for which the account has to wait, and the bound; `nil` if it need not.
+    ///
+    /// - Parameter user: The user of the network who asks; `nil` for another account.
+    mutating func debt(
+      _ rates: SendingRates, by user: UserID?, now: Timestamp
+    ) -> (time: Duration, bound: SendingBound)? {
+      let ofStanzas = stanzas.debt(rates.stanzas, now: now) ?? .zero
+      let ofBytes = bytes.debt(rates.bytes, now: now) ?? .zero
+      let ofDeliveries = max(deliveries.debt(rates.deliveries, now: now) ?? .zero, wait(now: now))
+      let whole = max(ofStanzas, ofBytes, ofDeliveries)
+      if whole == .zero { return nil }
+      let time = if let user { shares.wait(of: user, atMost: whole, now: now) } else { whole }
+      if time == .zero { return nil }
+      let bound: SendingBound = whole == ofStanzas ? .stanzas : whole == ofBytes ? .bytes : .deliveries
+      return (time, bound)
     }
   }
 
@@ -277,13 +358,27 @@ public final class SendingBudget: Sendable {
     self.rates = rates
     self.isUnlimited = isUnlimited
     ofZone = zone
+    ofNetwork = nil
     self.reports = reports
-    state = Mutex(
+    shared = Shared(
       State(
         stanzas: TokenBucket(rates.stanzas, now: now), bytes: TokenBucket(rates.bytes, now: now),
         deliveries: TokenBucket(rates.deliveries, now: now),
         sessionStarts: TokenBucket(Limits.sessionStartRate, now: now), polls: TokenBucket(Limits.pollRate, now: now),
-        missedReads: TokenBucket(Limits.missedReadRate, now: now)))
+        missedReads: TokenBucket(Limits.missedReadRate, now: now), shares: AccountShares(now: now)))
+  }
+
+  /// Creates the budget of a user in a network.
+  ///
+  /// - Parameter own: The user's budget without one.
+  init(_ own: SendingBudget, of user: UserID, in network: SendingBudget) {
+    account = own.account
+    rates = own.rates
+    isUnlimited = own.isUnlimited
+    ofZone = nil
+    ofNetwork = OfNetwork(budget: network, user: user, own: own)
+    reports = own.reports
+    shared = own.shared
   }
 
   /// Counts a session that begins or is resumed.
@@ -291,7 +386,7 @@ public final class SendingBudget: Sendable {
   /// - Returns: `nil`, or, if too many sessions have begun and this one was not counted, the time after which to try again.
   public func startSession(now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
-    let isTaken = state.withLock { $0.sessionStarts.take(Limits.sessionStartRate, now: now) == nil }
+    let isTaken = shared.state.withLock { $0.sessionStarts.take(Limits.sessionStartRate, now: now) == nil }
     return isTaken ? nil : Limits.sessionStartRetry
   }
 
@@ -299,7 +394,7 @@ public final class SendingBudget: Sendable {
   /// wait as well, since it reads the user's contacts and rooms.
   public func startPoll(now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
-    let isTaken = state.withLock { state in
+    let isTaken = shared.state.withLock { state in
       state.stanzas.debt(rates.stanzas, now: now) == nil && state.polls.take(Limits.pollRate, now: now) == nil
     }
     return isTaken ? nil : Limits.pollRetry
@@ -312,12 +407,12 @@ public final class SendingBudget: Sendable {
   /// - Throws: `.tooFast` `requests-too-fast`, with the seconds until the debt is paid.
   public func checkStanzas(now: Timestamp, telling log: RateLog? = nil) throws(Problem) {
     if isUnlimited { return }
-    let wait: Int? = state.withLock { state in
+    let wait: Int? = shared.state.withLock { state in
       let wait = state.stanzas.wait(rates.stanzas, count: 0, now: now)
       if wait != nil { state.reached = (bound: BoundAccount.Bound.stanzas, at: now) }
       return wait
     }
-    guard let wait else { return }
+    guard let wait else { return try checkNetwork("requests-too-fast", now: now, telling: log) }
     log?.note(RateLimitStatus(policy: "messages", remaining: 0, reset: wait), refused: true)
     reports.refused("messages")
     throw Problem(
@@ -325,37 +420,56 @@ public final class SendingBudget: Sendable {
       retryAfter: wait)
   }
 
-  /// Charges the input of a session or stream. Returns the time for which reading must pause; `nil` for none.
+  /// Refuses a request of the app while the user's network is in debt, if the user would wait long for it (`AccountShares`).
+  ///
+  /// - Parameter policy: The rate of the user that the request counts for.
+  private func checkNetwork(
+    _ code: String, policy: String = "messages", now: Timestamp, telling log: RateLog?
+  ) throws(Problem) {
+    guard let ofNetwork, let debt = ofNetwork.budget.debt(by: ofNetwork.user, now: now),
+      debt.time > Limits.sendingNetworkPauseShort
+    else { return }
+    let wait = Int(debt.time.components.seconds) + 1
+    log?.note(RateLimitStatus(policy: policy, remaining: 0, reset: wait), refused: true)
+    reports.refused(policy)
+    throw Problem(
+      .tooFast, code, "Too much is sent from your network, and much of it by you. Wait a little.", retryAfter: wait)
+  }
+
+  /// Charges what a session or stream has read. Returns the time for which it is not to be read; `nil` if it may be.
   public func charge(stanzas: Int, bytes: Int, now: Timestamp) -> Duration? {
     if isUnlimited { return nil }
-    let zone = zone
-    let ofZone = zone?.debt(adding: stanzas, bytes: bytes, now: now)
+    let behind = behind
+    let ofBehind = behind?.debt(adding: stanzas, bytes: bytes, by: ofNetwork?.user, now: now)
     let own = debt(adding: stanzas, bytes: bytes, now: now)
     // A pause is reported once, even if both budgets are in debt.
     if let own {
       reports.paused(account, by: own.bound)
-    } else if let zone, let ofZone {
-      reports.paused(zone.account, by: ofZone.bound)
+    } else if let behind, let ofBehind {
+      reports.paused(behind.account, by: ofBehind.bound)
     }
-    guard own != nil || ofZone != nil else { return nil }
-    let time = max(own?.time ?? .zero, ofZone?.time ?? .zero)
+    guard own != nil || ofBehind != nil else { return nil }
+    let time = max(own?.time ?? .zero, ofBehind?.time ?? .zero)
     return min(max(time, Limits.sendingPauseMin), account.pauseMax)
   }
 
-  /// Charges input. Returns the debt and its bound; `nil` if there is none.
-  private func debt(adding stanzas: Int, bytes: Int, now: Timestamp) -> (time: Duration, bound: SendingBound)? {
-    state.withLock { state in
-      state.stanzas.owe(rates.stanzas, count: stanzas, now: now)
-      state.bytes.owe(rates.bytes, count: bytes, now: now)
-      let ofStanzas = state.stanzas.debt(rates.stanzas, now: now) ?? .zero
-      let ofBytes = state.bytes.debt(rates.bytes, now: now) ?? .zero
-      let ofDeliveries = max(state.deliveries.debt(rates.deliveries, now: now) ?? .zero, state.wait(now: now))
-      let time = max(ofStanzas, ofBytes, ofDeliveries)
-      if time == .zero { return nil }
-      let bound: (BoundAccount.Bound, SendingBound) =
-        time == ofStanzas ? (.stanzas, .stanzas) : time == ofBytes ? (.bytes, .bytes) : (.deliveries, .deliveries)
-      state.reached = (bound: bound.0, at: now)
-      return (time, bound.1)
+  /// Charges what was read. Returns the debt and its bound; `nil` if there is none.
+  ///
+  /// - Parameter user: The user of the network whose budget it is; `nil` for another account.
+  private func debt(
+    adding stanzas: Int = 0, bytes: Int = 0, by user: UserID? = nil, now: Timestamp
+  ) -> (time: Duration, bound: SendingBound)? {
+    shared.state.withLock { state in
+      state.owe(rates, stanzas: stanzas, bytes: bytes, by: user, now: now)
+      guard let debt = state.debt(rates, by: user, now: now) else { return nil }
+      let bound: BoundAccount.Bound =
+        switch debt.bound {
+        case .stanzas: .stanzas
+        case .bytes: .bytes
+        case .deliveries: .deliveries
+        }
+      state.reached = (bound: bound, at: now)
+      return debt
     }
   }
 
@@ -377,19 +491,21 @@ public final class SendingBudget: Sendable {
     }
   }
 
-  private func isInDebt(now: Timestamp) -> Bool {
-    let isOwn = state.withLock { state in
-      state.stanzas.debt(rates.stanzas, now: now) != nil || state.bytes.debt(rates.bytes, now: now) != nil
-        || state.deliveries.debt(rates.deliveries, now: now) != nil || state.wait(now: now) > .zero
-    }
-    return isOwn || zone?.isInDebt(now: now) == true
+  private func isInDebt(by user: UserID? = nil, now: Timestamp) -> Bool {
+    shared.state.withLock { $0.debt(rates, by: user, now: now) != nil }
+      || behind?.isInDebt(by: ofNetwork?.user, now: now) == true
   }
 
-  /// Charges stanzas. A stanza that names many people counts once for each, and a costly one several times.
-  public func owe(stanzas count: Int, now: Timestamp) {
+  /// Charges stanzas; one that names many people counts as one for each, and one that costs more than others as several.
+  public func owe(stanzas count: Int, now: Timestamp) { owe(stanzas: count, deliveries: 0, by: nil, now: now) }
+
+  /// - Parameter user: The user of the network whose budget it is; `nil` for another account.
+  private func owe(stanzas: Int, bytes: Int = 0, deliveries: Int, by user: UserID?, now: Timestamp) {
     if isUnlimited { return }
-    zone?.owe(stanzas: count, now: now)
-    state.withLock { $0.stanzas.owe(rates.stanzas, count: count, now: now) }
+    behind?.owe(stanzas: stanzas, bytes: bytes, deliveries: deliveries, by: ofNetwork?.user, now: now)
+    shared.state.withLock {
+      $0.owe(rates, stanzas: stanzas, bytes: bytes, deliveries: deliveries, by: user, now: now)
+    }
   }
 
   /// Charges a read of what a session of the account has missed, as far as it exceeds what such reads may take for nothing.
@@ -397,7 +513,7 @@ public final class SendingBudget: Sendable {
   /// - Parameter count: The stanzas that take as long as the read.
   package func oweMissed(stanzas count: Int, now: Timestamp) {
     if isUnlimited { return }
-    let charged: Int = state.withLock { state in
+    let charged: Int = shared.state.withLock { state in
       let free = min(count, state.missedReads.whole(Limits.missedReadRate, now: now))
       state.missedReads.owe(Limits.missedReadRate, count: free, now: now)
       return count - free
@@ -405,20 +521,16 @@ public final class SendingBudget: Sendable {
     if charged > 0 { owe(stanzas: charged, now: now) }
   }
 
-  /// Charges deliveries; a negative number is a refund.
-  public func owe(deliveries count: Int, now: Timestamp) {
-    if isUnlimited { return }
-    zone?.owe(deliveries: count, now: now)
-    state.withLock { $0.deliveries.owe(rates.deliveries, count: count, now: now) }
-  }
+  /// Charges deliveries; a negative number gives back.
+  public func owe(deliveries count: Int, now: Timestamp) { owe(stanzas: 0, deliveries: count, by: nil, now: now) }
 
   /// Makes the account wait until a room is no longer in debt, for `Limits.sendingRoomDebtMax` at most. With more debt, or with too
   /// many waiting deliveries (`FanOutLoad`), the room refuses posts.
   func wait(for room: SendingBudget, isHeldUp: Bool = false, now: Timestamp) {
-    let ofRoom: Duration? = room.state.withLock { $0.deliveries.debt(room.rates.deliveries, now: now) }
+    let ofRoom: Duration? = room.shared.state.withLock { $0.deliveries.debt(room.rates.deliveries, now: now) }
     guard !isUnlimited, let debt = isHeldUp ? Limits.sendingRoomDebtMax : ofRoom else { return }
     let end = now + min(debt, Limits.sendingRoomDebtMax)
-    state.withLock { $0.waitsUntil = end }
+    shared.state.withLock { $0.waitsUntil = end }
   }
 
   /// Refuses a post to the room of this budget if the room's debt exceeds `Limits.sendingRoomDebtMax`, or if the waiting deliveries of
@@ -427,7 +539,7 @@ public final class SendingBudget: Sendable {
     if isUnlimited { return }
     if load?.isAuthorBeyondShare == true { throw author.refusal(now: now) }
     let isHeldUp = load?.isRoomBeyondShare ?? false
-    let wait: Int? = state.withLock { state in
+    let wait: Int? = shared.state.withLock { state in
       let debt = state.deliveries.debt(rates.deliveries, now: now) ?? Duration.zero
       guard isHeldUp || debt > Limits.sendingRoomDebtMax else { return nil }
       state.reached = (bound: BoundAccount.Bound.deliveries, at: now)
@@ -441,7 +553,7 @@ public final class SendingBudget: Sendable {
 
   /// Notes and returns the refusal of a post by the account whose waiting deliveries exceed an equal share (`FanOutLoad`).
   private func refusal(now: Timestamp) -> Problem {
-    state.withLock { $0.reached = (bound: BoundAccount.Bound.deliveries, at: now) }
+    shared.state.withLock { $0.reached = (bound: BoundAccount.Bound.deliveries, at: now) }
     reports.refused("deliveries")
     return Self.tooManyDeliveries(wait: 1)
   }
@@ -454,7 +566,7 @@ public final class SendingBudget: Sendable {
 
   /// Returns whether the account is in debt for deliveries.
   func owesDeliveries(now: Timestamp) -> Bool {
-    !isUnlimited && state.withLock { $0.deliveries.debt(rates.deliveries, now: now) != nil }
+    !isUnlimited && shared.state.withLock { $0.deliveries.debt(rates.deliveries, now: now) != nil }
   }
 
   /// Charges what a request sends, or refuses it. It refuses everything while the account is in debt for deliveries.
@@ -468,8 +580,13 @@ public final class SendingBudget: Sendable {
     messages: Int = 0, bytes: Int = 0, now: Timestamp, telling log: RateLog? = nil, waitsForRooms: Bool = true
   ) throws(Problem) {
     if isUnlimited { return }
+    if messages > 0 {
+      try checkNetwork("messages-too-fast", now: now, telling: log)
+    } else if bytes > 0 {
+      try checkNetwork("bytes-too-fast", policy: "bytes", now: now, telling: log)
+    }
     let found: (ofMessages: Int?, ofBytes: Int?, ofDeliveries: Int?, status: RateLimitStatus?)
-    found = state.withLock { state in
+    found = shared.state.withLock { state in
       let ofRoom = waitsForRooms ? state.wait(now: now) : Duration.zero
       let ofDeliveries =
         state.deliveries.wait(rates.deliveries, count: 0, now: now)
@@ -507,32 +624,33 @@ public final class SendingBudget: Sendable {
       reports.refused("bytes")
       throw Problem(.tooFast, "bytes-too-fast", "You send too much at once. Wait a little.", retryAfter: wait)
     }
+    behind?.owe(stanzas: messages, bytes: bytes, deliveries: 0, by: ofNetwork?.user, now: now)
   }
 
   /// Returns whether sessions of the account may have unread input. While input waits, each pause ends with a fraction of a
   /// second's rate in the budget, which is used up at once. So a budget of more than one second's rate means that no input
   /// has waited for a second.
   public func mayHoldInput(now: Timestamp) -> Bool {
-    let mayOwn = state.withLock { state in
+    let mayOwn = shared.state.withLock { state in
       state.stanzas.whole(rates.stanzas, now: now) < Int(rates.stanzas.perSecond)
         || state.bytes.whole(rates.bytes, now: now) < Int(rates.bytes.perSecond)
         || state.deliveries.whole(rates.deliveries, now: now) < Int(rates.deliveries.perSecond)
         || (state.waitsUntil.map { now < $0 + .seconds(1) } ?? false)
     }
-    return mayOwn || zone?.mayHoldInput(now: now) == true
+    return mayOwn || behind?.mayHoldInput(now: now) == true
   }
 
   /// Returns the bound that the account has reached in the last minute; `nil` if it has reached none, or if it is of unverified
   /// peers, which could crowd all others out of the list.
   func reached(now: Timestamp) -> BoundAccount? {
     if case .peer = account { return nil }
-    guard let (bound, at) = state.withLock({ $0.reached }), now < at + Limits.sendingListed else { return nil }
+    guard let (bound, at) = shared.state.withLock({ $0.reached }), now < at + Limits.sendingListed else { return nil }
     return BoundAccount(account: account, bound: bound, at: at)
   }
 
   /// Returns whether the budget is the same as a new one.
   func isFull(now: Timestamp) -> Bool {
-    state.withLock { state in
+    shared.state.withLock { state in
       state.stanzas.isFull(rates.stanzas, now: now) && state.bytes.isFull(rates.bytes, now: now)
         && state.deliveries.isFull(rates.deliveries, now: now) && state.wait(now: now) == .zero
         && state.sessionStarts.isFull(Limits.sessionStartRate, now: now)
@@ -547,6 +665,7 @@ public final class SendingBudget: Sendable {
 public final class SendingBudgets: Sendable {
   private let policy: SendingPolicy
   private let known: KnownDomains
+  private let networks: ClientNetworks
   private let reports: SendingReports
   private let stored: StoredBytes
   private let state = Mutex(State())
@@ -556,20 +675,31 @@ public final class SendingBudgets: Sendable {
     var sweepsAt = Limits.sendingBudgetsSwept
   }
 
-  init(_ policy: SendingPolicy, known: KnownDomains, metrics: Metrics, logger: Logger) {
+  init(
+    _ policy: SendingPolicy, known: KnownDomains, networks: ClientNetworks = ClientNetworks(), metrics: Metrics,
+    logger: Logger
+  ) {
     self.policy = policy
     self.known = known
+    self.networks = networks
     stored = StoredBytes(policy)
     reports = SendingReports(metrics: metrics, logger: logger)
   }
 
-  /// Returns the budget of a user, which all callers share.
+  /// Returns the budget of a user in the network of a client; without one the same for everybody who asks.
   ///
   /// - Parameter peer: The address of the client (`LiveSession.peer`); `nil` if it is not known.
   public func budget(of user: Party, from peer: String?, now: Timestamp) -> SendingBudget {
     let account = SendingAccount.user(user)
     if let peer, policy.unlimited.contains(peer: peer) { return unlimited(account, now: now) }
-    return budget(of: account, now: now)
+    guard !policy.unlimited.contains(account), let network = networks.name(of: peer) else {
+      return budget(of: account, now: now)
+    }
+    return state.withLock { state in
+      SendingBudget(
+        self.budget(of: account, in: &state, now: now), of: user.id,
+        in: self.budget(of: .network(network), in: &state, now: now))
+    }
   }
 
   /// Returns the budget that an author's posts are charged to.

@@ -80,7 +80,7 @@ final class StoredBytes: Sendable {
       switch account {
       case .user: 1
       case .zone(_, isKnown: true): Limits.sendingDomainDays * Int64(Limits.sendingKnownZoneDomains)
-      case .domain, .zone, .component, .room, .peer: Limits.sendingDomainDays
+      case .domain, .zone, .component, .room, .network, .peer: Limits.sendingDomainDays
       }
     let (bytes, isTooMany) = userBytesMax.multipliedReportingOverflow(by: users)
     return isTooMany ? .max : bytes

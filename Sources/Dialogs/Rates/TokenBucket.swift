@@ -11,6 +11,11 @@ public struct Rate: Sendable {
 
   /// Returns the rate multiplied by a number.
   func times(_ count: Int) -> Rate { Rate(burst: burst * count, perSecond: perSecond * Double(count)) }
+
+  /// Returns the rate, with at least as much at once and per second as another one.
+  func atLeast(_ other: Rate) -> Rate {
+    Rate(burst: max(burst, other.burst), perSecond: max(perSecond, other.perSecond))
+  }
 }
 
 /// A token bucket: `burst` at once, `perSecond` in the long run. Pure.

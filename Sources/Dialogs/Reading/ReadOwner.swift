@@ -1,5 +1,3 @@
-public import Basics
-
 /// The reason for which a user's rows are read, which decides who is charged for a long read (`Parley.readOwner`).
 public enum ReadReason: Sendable {
   /// The client asks for what is read, so its user is charged.
@@ -63,25 +61,4 @@ public struct ReadOwner: Hashable, Sendable {
 
   /// The owner of the reads of this task, which a door binds around a request.
   @TaskLocal public static var current: ReadOwner?
-}
-
-/// The networks of clients by which reads take turns, beside their users.
-public struct ReadNetworks: Sendable {
-  /// Whether there are any; otherwise only users take turns, as where all clients seem to come from one address.
-  public var isByNetwork = true
-  /// The networks behind which there are many others, such as those of proxies. Clients of this machine count as such, too.
-  public var trusted: [Network] = []
-
-  public init() {}
-
-  /// Returns the name of a client's network; `nil` if the client takes turns by its user alone.
-  ///
-  /// - Parameter peer: The address of the client as `LiveSession.peer` has it; `nil` if it is not known.
-  func name(of peer: String?) -> String? {
-    guard isByNetwork, let peer else { return nil }
-    guard let address = IPAddress(peer) ?? IPAddress(peer + "::") else { return peer }
-    // Of an IPv6 address only the first half is known: that of `::1` is zero.
-    let isHere = address.isLoopback || address.bytes.allSatisfy { $0 == 0 }
-    return isHere || trusted.contains { $0.contains(address) } ? nil : peer
-  }
 }

@@ -21,11 +21,11 @@ package enum ListBoundAccounts: AdminOperation {
 
 /// An account at a bound in the operators' view.
 package struct BoundAccountRow: Codable, Hashable, Sendable {
-  /// The address of a user or of a room, the domain of another server or of a component, or the last two labels of other
-  /// servers' domains.
+  /// The address of a user, of a room or of a network of clients (that of IPv4, or the first half of one of IPv6), the domain of another
+  /// server or of a component, or the last two labels of other servers' domains.
   package let account: String
-  /// `user`, `domain`, `zone`, `knownZone`, `component` or `room`. A known zone is all domains with the same last two labels from which
-  /// acquaintances of a user here were heard since the start, and a zone the other ones.
+  /// `user`, `network`, `domain`, `zone`, `knownZone`, `component` or `room`. A known zone is all domains with the same last two labels
+  /// from which acquaintances of a user here were heard since the start, and a zone the other ones.
   package let kind: String
   /// `stanzas`, `bytes`, `deliveries` to sessions in large rooms, or `day` for the bytes of messages that are stored in a day.
   package let bound: String
@@ -37,6 +37,7 @@ package struct BoundAccountRow: Codable, Hashable, Sendable {
     kind =
       switch account.account {
       case .user: "user"
+      case .network: "network"
       case .domain, .peer: "domain"
       case .zone(_, let isKnown): isKnown ? "knownZone" : "zone"
       case .component: "component"
