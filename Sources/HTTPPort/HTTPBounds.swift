@@ -26,6 +26,8 @@ public struct HTTPMemory: Sendable {
 public struct HTTPBounds: Sendable {
   /// The connections without a login.
   let connections: ConnectionBound
+  /// The connections of logged-in users; nil where they have no bound.
+  let loggedIn: LoggedInConnections?
   /// The open connections of all ports, those of XMPP included.
   let all: OpenConnections
   /// The pace of new connections; nil for none.
@@ -40,6 +42,7 @@ public struct HTTPBounds: Sendable {
   /// Creates unlimited bounds, for a port where few connections may be open.
   public init() {
     connections = ConnectionBound(max: .max)
+    loggedIn = nil
     all = OpenConnections()
     pace = nil
     requests = nil
@@ -48,16 +51,19 @@ public struct HTTPBounds: Sendable {
   }
 
   /// - Parameters:
-  ///   - withoutLogin: The number of connections without a login, at most `HTTPLimits.unauthenticatedMax`.
-  ///   - isByNetwork: Whether the network with the most of them loses its oldest at the bound; otherwise the oldest of all ends.
-  ///   - all: The open connections of all ports. At their bound, a new connection needs the place of one without a login.
+  ///   - withoutLogin: The number of connections without a login, of which there are at most
+  ///     `HTTPLimits.unauthenticatedMax`.
+  ///   - isByNetwork: Whether the network with the most of them gives way; otherwise the oldest of all does.
+  ///   - loggedIn: The connections of logged-in users at all ports.
+  ///   - all: The open connections of all ports. When they are at their bound, a newcomer needs the place of a connection
+  ///     without a login.
   ///   - pace: The pace of new connections.
   ///   - requests: The pace of requests.
   ///   - downloads: The downloads.
   ///   - memory: The memory of bodies and messages.
   public init(
-    withoutLogin: Int, isByNetwork: Bool, all: OpenConnections, pace: PacedConnections, requests: PacedConnections,
-    downloads: Downloads, memory: HTTPMemory, metrics: Metrics, logger: Logger
+    withoutLogin: Int, isByNetwork: Bool, loggedIn: LoggedInConnections, all: OpenConnections, pace: PacedConnections,
+    requests: PacedConnections, downloads: Downloads, memory: HTTPMemory, metrics: Metrics, logger: Logger
   ) {
     let refusals = RefusalLog(logger)
     connections = ConnectionBound(
@@ -66,6 +72,7 @@ public struct HTTPBounds: Sendable {
       metrics.refusals.add(.connections)
       refusals.note("a connection", "http-connections-without-login", isFault: false, ["network": network])
     }
+    self.loggedIn = loggedIn
     self.all = all
     self.pace = pace
     self.requests = requests

@@ -15,6 +15,8 @@ struct ConnectionBounds: Hashable, Sendable {
   /// The connections without a login at the XMPP ports of clients, and as many at the HTTP ports: half of all together, so
   /// that logged-in users keep their connections whatever strangers do.
   var withoutLogin: Int { max(files / 4, 1) }
+  /// The connections of logged-in users of one network at all ports: half of all, or as many as an office needs if that is more.
+  var ofNetwork: Int { min(max(all / 2, ServerLimits.networkConnectionsLeast), all) }
   /// The connections of proxies whose header has not come yet. They are accepted where all connections are taken, too, since their
   /// client may take the place of another one: so they have half of what is kept, and the store has the rest.
   var awaitingHeaders: Int { kept / 2 }

@@ -32,7 +32,8 @@ struct XMPPService: Service {
   init(
     _ settings: Settings, _ accounts: Accounts, _ certificates: Certificates, _ outgoing: Outgoing,
     _ loops: any EventLoopGroup, _ bounds: ConnectionBounds, _ memory: BoundedMemory, _ all: OpenConnections,
-    _ connections: PacedConnections, _ handshakes: PacedConnections, _ readiness: Readiness, _ logger: Logger
+    _ loggedIn: LoggedInConnections, _ connections: PacedConnections, _ handshakes: PacedConnections,
+    _ readiness: Readiness, _ logger: Logger
   ) async throws {
     self.settings = settings
     let parley = accounts.parley
@@ -71,7 +72,8 @@ struct XMPPService: Service {
     listener = try await XMPPListener(
       door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
       exporters: exporters, boundsByNetwork: settings.boundsByNetwork, unauthenticatedMax: bounds.withoutLogin,
-      memory: memory.withoutLogin, all: all, connections: connections, handshakes: handshakes, proxies: proxies)
+      memory: memory.withoutLogin, all: all, loggedIn: loggedIn, connections: connections, handshakes: handshakes,
+      proxies: proxies)
     guard let federated = settings.federation else {
       (federation, trust) = (nil, nil)
       return

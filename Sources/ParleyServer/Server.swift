@@ -89,13 +89,15 @@ public enum Server {
     if let doubt = bounds.doubt { logger.warning("\(doubt)") }
     let all = OpenConnections(max: bounds.all)
     let exempt = TrustedProxies(settings.trustedProxies)
+    let loggedIn = LoggedInConnections(
+      perNetworkMax: bounds.ofNetwork, networks: core.parley.options.networks, metrics: metrics, logger: logger)
     func paced(_ kind: PacedConnections.Kind) -> PacedConnections {
       PacedConnections(
         kind, isByNetwork: settings.boundsByNetwork, exempt: exempt, metrics: metrics, logger: logger)
     }
     let xmpp = try await XMPPService(
-      settings, core.accounts, certificates, outgoing, loops, bounds, memory, all, paced(.clear), paced(.tls),
-      readiness, logger)
+      settings, core.accounts, certificates, outgoing, loops, bounds, memory, all, loggedIn, paced(.clear),
+      paced(.tls), readiness, logger)
     let pushes = settings.pushes.services(
       pushKeys, core.webPushKey, xmpp: xmpp.pushes, content: settings.pushContent, outgoing,
       clock: core.parley.clock, logger)
@@ -139,7 +141,7 @@ public enum Server {
     await strict.judge(at: startedAt)
     let httpBounds = HTTPBounds(
       withoutLogin: min(bounds.withoutLogin, memoryBounds.httpConnections), isByNetwork: settings.boundsByNetwork,
-      all: all, pace: paced(.http), requests: paced(.requests), downloads: downloads,
+      loggedIn: loggedIn, all: all, pace: paced(.http), requests: paced(.requests), downloads: downloads,
       memory: HTTPMemory(
         withoutLogin: memory.withoutLogin, loggedIn: memory.bodies, unfinished: memory.sessions.unfinished),
       metrics: metrics, logger: logger)

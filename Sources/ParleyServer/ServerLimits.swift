@@ -72,6 +72,10 @@ enum ServerLimits {
   /// files, within these bounds. A download or an upload takes one, the store some tens.
   static let descriptorsKeptLeast = 64
   static let descriptorsKeptMost = 4_096
+  /// The connections of logged-in users that one network may have however few files a process may open: those of an office with 40 people
+  /// and three devices each. Where half of all connections are more, a network may have that half: with 16,384 files those of 2,000 people
+  /// with three devices each. The newest connection beyond is refused (`connections-too-many`).
+  static let networkConnectionsLeast = 128
   /// Divisors of the memory of the process, for the bound of each kind of memory that clients make the server hold: `heldShare`
   /// for kinds that strangers can fill, `smallShare` for kinds that only logged-in users can fill, and `unfinishedShare` for
   /// unfinished stanzas, since few honest ones are so large that they count. With the other parts of `MemoryBounds` that is eight

@@ -93,7 +93,7 @@ public enum RefusingRate: Int, Series {
   case messages, requests, address, events, signals, key, logins, registrations, invitations, passwordChanges, searches
   case guests, codes, codesToAddressHour, codesToAddressDay, secondFactor, tokenLogins, locations, nearby
   case contactHashes, exports, inbox, connections, strangers, downloads, bytes, dayBytes, deliveries, entrances
-  case newAccounts, registrationProofs, memory
+  case newAccounts, registrationProofs, memory, networkConnections
   public static let labels = ["rate"]
   public var values: [String] {
     switch self {
@@ -106,6 +106,7 @@ public enum RefusingRate: Int, Series {
     case .dayBytes: ["day-bytes"]
     case .newAccounts: ["new-accounts"]
     case .registrationProofs: ["registration-proofs"]
+    case .networkConnections: ["network-connections"]
     case .messages, .requests, .address, .events, .signals, .key, .logins, .registrations, .invitations, .searches,
       .guests, .codes, .locations, .nearby, .exports, .inbox, .connections, .strangers, .downloads, .bytes,
       .deliveries, .entrances, .memory:

@@ -314,6 +314,34 @@ import Testing
     await scene.loop.run()
   }
 
+  /// The client of a network that has as many connections as it may have is refused when it says hello.
+  @Test func aSocketBeyondThoseOfItsNetworkIsRefused() async throws {
+    let scene = try await Scene()
+    let token = try await scene.logInAgain()
+    let channel = NIOAsyncTestingChannel(loop: scene.loop)
+    try await channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).get()
+    let door = scene.door
+    try await scene.loop.executeInContext {
+      try channel.pipeline.syncOperations.addHandler(WebSocketFrameEncoder())
+      try channel.pipeline.syncOperations.addHandler(
+        SocketChannel(channel, door: door, address: "192.0.2.1") { _ in false })
+    }
+    let hello = #"{"id":"1","type":"hello","data":{"token":"\#(token)"}}"#
+    try await channel.writeInbound(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: hello)))
+    var answers = ""
+    let end = ContinuousClock.now + .seconds(30)
+    // The reply, and the reason of the close frame.
+    while answers.components(separatedBy: "connections-too-many").count < 3 {
+      try #require(ContinuousClock.now < end, "\(answers)")
+      await scene.loop.run()
+      while let bytes = try await channel.readOutbound(as: ByteBuffer.self) { answers += String(buffer: bytes) }
+      await Task.yield()
+    }
+    #expect(answers.contains(#""re":"1""#))
+    #expect(scene.parley.hub.onlineSessions(of: scene.juliet.id).isEmpty)
+    await scene.pass(5)
+  }
+
   /// The end of a connection without a close frame: of its input (the client's process was killed, or it closed TLS), an
   /// end of TLS without `close_notify`, a reset.
   enum Loss: CaseIterable { case input, tls, reset }

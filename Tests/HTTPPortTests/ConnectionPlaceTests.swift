@@ -1,9 +1,11 @@
 import Basics
+import Dialogs
 import Hummingbird
 import Logging
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import ServerMetrics
 import Synchronization
 import Testing
 
@@ -22,11 +24,13 @@ import Testing
     let place: ConnectionPlace
     let isAdmitted: Bool
 
-    init(from address: String, _ bound: ConnectionBound, isFull: Bool = false) throws {
+    init(
+      from address: String, _ bound: ConnectionBound, isFull: Bool = false, loggedIn: LoggedInConnections? = nil
+    ) throws {
       let remote = try SocketAddress(ipAddress: address, port: 1)
       try channel.connect(to: remote).wait()
       channel.remoteAddress = remote
-      place = ConnectionPlace(bound, TrustedProxies(), channel)
+      place = ConnectionPlace(bound, TrustedProxies(), channel, loggedIn: loggedIn)
       isAdmitted = place.enter(isFull: isFull)
       try channel.pipeline.syncOperations.addHandler(place)
     }
@@ -165,8 +169,42 @@ import Testing
     let bound = ConnectionBound(max: 1)
     let user = try Connection(from: "192.0.2.1", bound)
     let newcomer = try Connection(from: "192.0.2.1", bound)
-    user.place.logIn()
+    #expect(user.place.logIn())
     #expect(user.isOpen && newcomer.isOpen && bound.count == 1)
+  }
+
+  /// A WebSocket beyond the connections that the users of a network may have is refused, and a request keeps the place that gives way.
+  @Test func aNetworkHasAPartOfTheConnectionsOfUsers() throws {
+    let metrics = Metrics()
+    let loggedIn = LoggedInConnections(
+      perNetworkMax: 2, networks: ClientNetworks(), metrics: metrics,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let bound = ConnectionBound(max: 10)
+    func connect(_ address: String = "192.0.2.1") throws -> Connection {
+      try Connection(from: address, bound, loggedIn: loggedIn)
+    }
+    let (socket, poll, late, refused) = (try connect(), try connect(), try connect(), try connect())
+    #expect(socket.place.logIn())
+    try poll.request()
+    poll.logIn()
+    #expect(bound.count == 2)
+    try late.request()
+    late.logIn()
+    #expect(bound.count == 2 && late.isOpen && !refused.place.logIn())
+    for address in ["192.0.2.2", "127.0.0.1", "127.0.0.1", "127.0.0.1"] {
+      #expect(try connect(address).place.logIn())
+    }
+    let newcomer = try Connection(from: "192.0.2.3", bound, isFull: true)
+    #expect(newcomer.isOpen && !late.isOpen && poll.isOpen && bound.count == 2)
+    // The answered request and the closed socket leave their places to others.
+    try poll.answer()
+    #expect(bound.count == 3 && refused.place.logIn() && bound.count == 2)
+    #expect(try !connect().place.logIn())
+    socket.channel.close(promise: nil)
+    socket.channel.embeddedEventLoop.run()
+    #expect(try connect().place.logIn())
+    let refusals = try #require(metrics.refusals.samples(Readings()))
+    #expect(refusals.first { $0.labels == RefusingRate.networkConnections.values }?.value == .number(2))
   }
 
   @Test func aFullServerAdmitsInThePlaceOfAnother() throws {

@@ -518,13 +518,16 @@ import Testing
     func numbers(_ files: Int?) -> [Int] {
       let bounds = ConnectionBounds(files: files)
       #expect(bounds.links == bounds.withoutLogin)
-      return [bounds.kept, bounds.all, bounds.withoutLogin]
+      return [bounds.kept, bounds.all, bounds.withoutLogin, bounds.ofNetwork]
     }
-    #expect(numbers(32) == [64, 1, 8])
-    #expect(numbers(128) == [64, 64, 32])
-    #expect(numbers(1_024) == [256, 768, 256])
-    #expect(numbers(262_144) == [4_096, 258_048, 65_536])
-    #expect(numbers(nil) == [4_096, Int.max - 4_096, Int.max / 4])
+    #expect(numbers(32) == [64, 1, 8, 1])
+    #expect(numbers(128) == [64, 64, 32, 64])
+    #expect(numbers(256) == [64, 192, 64, 128])
+    #expect(numbers(1_024) == [256, 768, 256, 384])
+    // 2,000 people with three devices each.
+    #expect(numbers(16_384) == [4_096, 12_288, 4_096, 6_144])
+    #expect(numbers(262_144) == [4_096, 258_048, 65_536, 129_024])
+    #expect(numbers(nil) == [4_096, Int.max - 4_096, Int.max / 4, (Int.max - 4_096) / 2])
     #expect(ConnectionBounds(files: 1_024).awaitingHeaders == 128)
     #expect(ConnectionBounds(files: 4_096).doubt == nil)
     #expect(ConnectionBounds(files: 4_095).doubt?.contains("4095, which allows 3072 connections only") == true)

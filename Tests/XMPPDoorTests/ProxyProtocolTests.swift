@@ -1,5 +1,7 @@
+import Accounts
 import Basics
 import Dialogs
+import DialogsFixtures
 import NIOCore
 import ServerMetrics
 import Testing
@@ -67,6 +69,47 @@ import Testing
     let other = try await open("192.0.2.2")
     #expect(await other.read(to: "</stream:features>").contains("<starttls"))
     #expect(listener.unverifiedCount == FederationLimits.unverifiedPerAddressMax + 1)
+    await listener.stopAccepting()
+    try await network.end()
+  }
+
+  /// The newest stream of a network that has as many connections of logged-in users as it may have is refused when it logs in, and what
+  /// is behind the login is not read.
+  @Test func aNetworkHasAPartOfTheConnectionsOfUsers() async throws {
+    let network = try ServerNetwork()
+    for name in ["juliet", "romeo"] {
+      _ = try await network.stage.accounts.register(try bare("\(name)@localhost"), password: "x", displayName: nil)
+    }
+    let options = DoorContext.Options(domains: ["localhost"], allowsPlaintext: true, version: "1")
+    let door = DoorContext(accounts: network.stage.accounts, options: options, logger: network.door.logger)
+    let loggedIn = LoggedInConnections(
+      perNetworkMax: 2, networks: ClientNetworks(), metrics: door.parley.metrics, logger: door.logger)
+    let listener = try await XMPPListener(
+      door: door, group: network.group, tls: { _ in nil }, loggedIn: loggedIn, proxies: proxies(network))
+    let port = try await listener.listen(host: "127.0.0.1", port: 0, directTLS: false)
+    func open(_ client: String) async throws -> RawServer {
+      let peer = try await RawServer(network.group, port: port)
+      try await peer.send(line(client))
+      return peer
+    }
+    let attackers = try await [open("192.0.2.1"), open("192.0.2.1")]
+    for attacker in attackers { try await attacker.logIn("juliet", password: "x") }
+    let refused = try await open("192.0.2.1")
+    try await refused.ask(Self.header, until: "</stream:features>")
+    let plain = Base64.string(Array("\u{0}romeo\u{0}x".utf8))
+    let bind = "<iq type='set' id='b'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/></iq>"
+    refused.pour(
+      "<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>\(plain)</auth>" + Self.header + bind)
+    let answer = await refused.read(to: "never")
+    #expect(answer.contains("<temporary-auth-failure") && answer.contains("as many connections"))
+    #expect(answer.hasSuffix("</stream:stream>") && !answer.contains("<success"))
+    try await open("192.0.2.2").logIn("romeo", password: "x")
+    // The place is free again when a connection has ended.
+    try await attackers[0].send("</stream:stream>")
+    _ = await attackers[0].read(to: "never")
+    try await open("192.0.2.1").logIn("romeo", password: "x")
+    let refusals = try #require(door.parley.metrics.refusals.samples(Readings()))
+    #expect(refusals.first { $0.labels == RefusingRate.networkConnections.values }?.value == .number(1))
     await listener.stopAccepting()
     try await network.end()
   }

@@ -392,7 +392,7 @@ import XMPP
     let ours = try context("capulet.example", server: true)
     let connection = XMPPConnection(
       door: network.door, loopContext: LoopContext(loop: loop, Metrics()), framing: .document, isSecured: true,
-      peer: "192.0.2.1", memory: MemoryBound().enter("192.0.2.1") {}, onLoginEnded: { _ in })
+      peer: "192.0.2.1", memory: MemoryBound().enter("192.0.2.1") {}, onLoginEnded: { _ in true })
     let transport = TCPTransport(
       connection, of: nil, tls: { _ in TLSIdentity(context: ours, endPoint: nil) }, exporters: nil, handshakes: nil)
     let (server, socket) = (EmbeddedChannel(loop: loop), Socket())

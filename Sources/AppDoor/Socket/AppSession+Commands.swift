@@ -98,7 +98,10 @@ extension AppSession {
       refuse(re, problem)
       close(problem.kind == .unauthenticated ? .unauthenticated : .tryAgainLater, problem)
     case .success(let caller):
-      channel.loggedIn(caller.user.address.description)
+      guard channel.loggedIn(caller.user.address.description) else {
+        refuse(re, LoggedInConnections.problem)
+        return close(.tryAgainLater, LoggedInConnections.problem)
+      }
       attend(caller, caller.access(since: parley.clock.now), input, re: re)
     }
   }

@@ -24,11 +24,12 @@ protocol SessionChannel: AnyObject {
   func finish()
   /// Closes the connection at once, with what the client does not read.
   func cut()
-  /// Notes that the client has proved who it is, with the user's address.
-  func loggedIn(_ user: String)
+  /// Notes that the client has proved who it is, with the user's address. Returns `false` if the client's network has as many
+  /// connections as it may have.
+  func loggedIn(_ user: String) -> Bool
 }
 
 extension SessionChannel {
   /// The request of a stream of events has proved it already.
-  func loggedIn(_ user: String) {}
+  func loggedIn(_ user: String) -> Bool { true }
 }

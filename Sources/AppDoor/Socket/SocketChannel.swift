@@ -10,7 +10,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   let transport = OnlineSession.Transport.webSocket
   private let channel: any Channel
   private let frames: FrameGatherer
-  private let onLogin: @Sendable (_ user: String) -> Void
+  private let onLogin: @Sendable (_ user: String) -> Bool
   private var session: AppSession?
   private var context: ChannelHandlerContext?
   private var isClosing = false
@@ -23,10 +23,11 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   var isWritable: Bool { channel.isWritable }
   var unreadBytes: Int { (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
-  /// - Parameter onLogin: Called with the user's address when the client has proved who it is.
+  /// - Parameter onLogin: Called with the user's address when the client has proved who it is. Returns whether the user may have the
+  ///   connection.
   init(
     _ channel: any Channel, door: AppDoor, address: String,
-    onLogin: @escaping @Sendable (_ user: String) -> Void = { _ in }
+    onLogin: @escaping @Sendable (_ user: String) -> Bool = { _ in true }
   ) throws {
     self.channel = channel
     self.onLogin = onLogin
@@ -186,5 +187,5 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
 
   func cut() { channel.pipeline.syncOperations.cut() }
 
-  func loggedIn(_ user: String) { onLogin(user) }
+  func loggedIn(_ user: String) -> Bool { onLogin(user) }
 }

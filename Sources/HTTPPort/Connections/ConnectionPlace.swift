@@ -2,10 +2,12 @@ package import Basics
 package import NIOCore
 import NIOHTTP1
 
-/// The place of an HTTP connection among those without a login, of which the network with the most loses its oldest to new
-/// connections. A WebSocket has no place from its login on, and a connection has none while a request of a logged-in user with
-/// a complete body is under way. A connection with an incomplete body has a place, since anyone with an account could begin any
-/// number of them, except while the body arrives at the minimum rate (`BodyPace.isOnTime`), as an upload does.
+/// The place of an HTTP connection among those without a login, of which the network with the most gives way to newcomers. A
+/// WebSocket has none from its login on, and a connection has none while a request of a logged-in user is under way whose body has
+/// come. An incomplete body has the place of a connection without a login, since anyone with an account could begin any number of
+/// them, except while it has come at the least rate of a body (`BodyPace.isOnTime`), as that of an upload. The connections of logged-in
+/// users have a bound by network (`LoggedInConnections`), beyond which a WebSocket is refused, and a request keeps the place that gives
+/// way.
 ///
 ///  Confined to its channel's event loop, like every handler.
 final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
@@ -19,7 +21,11 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   private let connections: ConnectionBound
   private let proxies: TrustedProxies
   private let channel: any Channel
-  /// Whether a trusted proxy has opened it, so that its requests name their clients.
+  /// The connections of logged-in users; nil where they have no bound.
+  private let loggedIn: LoggedInConnections?
+  /// The network among whose connections of logged-in users this one counts; nil while it is none.
+  private var loggedInNetwork: String?
+  /// Whether a trusted proxy has opened it, whose requests name their clients.
   private let isProxied: Bool
   /// The network of the client of the last request.
   private(set) var network: String
@@ -38,7 +44,11 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   private var isOver = false
 
   /// - Parameter channel: The connection, whose end releases the place.
-  init(_ connections: ConnectionBound, _ proxies: TrustedProxies, _ channel: any Channel) {
+  init(
+    _ connections: ConnectionBound, _ proxies: TrustedProxies, _ channel: any Channel,
+    loggedIn: LoggedInConnections? = nil
+  ) {
+    self.loggedIn = loggedIn
     self.connections = connections
     self.proxies = proxies
     self.channel = channel
@@ -71,10 +81,24 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
     id = nil
   }
 
+  /// Counts the connection as one of a logged-in user. Returns `false` if its network has as many of them as it may have.
+  private func enterLoggedIn() -> Bool {
+    guard loggedInNetwork == nil, let loggedIn else { return true }
+    guard loggedIn.enter(network) else { return false }
+    loggedInNetwork = network
+    return true
+  }
+
+  private func leaveLoggedIn() {
+    if let loggedInNetwork { loggedIn?.leave(loggedInNetwork) }
+    loggedInNetwork = nil
+  }
+
   private func over() {
     isOver = true
     stopTimer()
     leave()
+    leaveLoggedIn()
     endRequest()
   }
 
@@ -88,12 +112,19 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
     timer = nil
   }
 
-  /// Notes that the client of a WebSocket is a logged-in user.
-  func logIn() {
+  /// Notes that the client of a WebSocket is a logged-in user. Returns `false` if the network of the client has as many connections of
+  /// such users as it may have; the connection still gives way then.
+  func logIn() -> Bool {
+    if isOver { return true }
+    guard enterLoggedIn() else {
+      loggedIn?.refuse(network)
+      return false
+    }
     isLoggedIn = true
     pace = nil
     stopTimer()
     leave()
+    return true
   }
 
   /// Notes that the next request to be answered is one of a logged-in user.
@@ -116,11 +147,12 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
   private func update() {
     guard isLoggedIn else { return }
     guard isProtected else {
-      // There may be no room for the connection without its protection.
+      leaveLoggedIn()
+      // There may be no room any more for a client that has stopped.
       if !enter() { channel.pipeline.syncOperations.cut() }
       return
     }
-    leave()
+    if enterLoggedIn() { leave() }
     guard complete <= 0, timer == nil, let pace else { return }
     timer = channel.eventLoop.scheduleTask(in: pace.onTimeFor(at: channel.eventLoop.now)) { [self] in
       timer = nil
@@ -157,6 +189,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
     if client == network { return true }
     network = client
     leave()
+    leaveLoggedIn()
     return enter()
   }
 
@@ -171,6 +204,7 @@ final class ConnectionPlace: ChannelDuplexHandler, RemovableChannelHandler,
     isLoggedIn = false
     stopTimer()
     endRequest()
+    leaveLoggedIn()
     _ = enter()
   }
 }

@@ -38,7 +38,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   let validation: (any TLSValidation)?
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-    let place = ConnectionPlace(bounds.connections, proxies, channel)
+    let place = ConnectionPlace(bounds.connections, proxies, channel, loggedIn: bounds.loggedIn)
     guard place.enter(isFull: bounds.all.isFull) else {
       channel.close(promise: nil)
       return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
@@ -172,7 +172,8 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
   let isSecure: Bool
   /// The memory of incomplete messages; nil without a bound.
   let memory: HTTPMemory?
-  let onLogin: @Sendable () -> Void
+  /// Returns whether the connection may be one of a logged-in user.
+  let onLogin: @Sendable () -> Bool
 
   let supportedProtocol = "websocket"
   let requiredUpgradeHeaders: [String] = []
@@ -218,8 +219,9 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: socket.fragmentsMax,
               maxAccumulatedFrameSize: socket.messageBytesMax))
           try socket.open(channel, peer) { user in
+            guard onLogin() else { return false }
             bound.value.logIn(user)
-            onLogin()
+            return true
           }
           return .webSocket
         }

@@ -2,6 +2,7 @@ import Accounts
 import Addresses
 import Basics
 import Dialogs
+import HTTPPort
 import Logging
 import NIOCore
 import ServerMetrics
@@ -22,7 +23,7 @@ final class XMPPConnection: SessionOutlet {
   let loopContext: LoopContext
   private let framing: StreamFraming
   let peer: String
-  private let onLoginEnded: @Sendable (_ user: String?) -> Void
+  private let onLoginEnded: @Sendable (_ user: String?) -> Bool
   /// The memory of the stream before its login.
   private let memory: MemoryBound.Holder
   private var hasTLS: Bool
@@ -117,10 +118,11 @@ final class XMPPConnection: SessionOutlet {
 
   /// - Parameters:
   ///   - memory: what counts the bytes that the stream holds before its login.
-  ///   - onLoginEnded: called once, with the user's address when the client has logged in, or with nil if the stream ends before.
+  ///   - onLoginEnded: called with the user's address when the client has logged in, or with nil if the stream ends before. Returns
+  ///     `false` if the user may not have the connection; then it is called again when the stream ends.
   init(
     door: DoorContext, loopContext: LoopContext, framing: StreamFraming, isSecured: Bool, peer: String,
-    memory: MemoryBound.Holder, onLoginEnded: @escaping @Sendable (_ user: String?) -> Void
+    memory: MemoryBound.Holder, onLoginEnded: @escaping @Sendable (_ user: String?) -> Bool
   ) {
     self.door = door
     self.loopContext = loopContext
@@ -565,6 +567,7 @@ final class XMPPConnection: SessionOutlet {
       mechanism = .anonymous
       makeGuest(attempt)
     case .authenticated(let user, let data):
+      guard endLogin(of: user) else { return refuseLogin(.core) }
       write { writer in
         writer.element(.success) { if let data { $0.text(Base64.encode(data)) } }
       }
@@ -573,6 +576,7 @@ final class XMPPConnection: SessionOutlet {
       // An answer that comes later finds no reader at work that would see it.
       if isProcessing { restart = .fresh } else { reading = .between(HibernatedReader()) }
     case .admitted(let user, let data, let request):
+      guard endLogin(of: user) else { return refuseLogin(.extensible) }
       authenticated(user)
       if framing == .document {
         if isProcessing {
@@ -791,16 +795,27 @@ final class XMPPConnection: SessionOutlet {
     owner = "\(user)"
     if machine.password > 0 { access?.source = .appPassword(appPasswords[machine.password - 1]) }
     if case .appPassword(let id)? = access?.source { door.accounts.noteUse(ofAppPassword: id, of: user) }
-    endLogin(isLoggedIn: true)
     proof = nil
     deadline = .now() + DoorLimits.negotiation
   }
 
-  private func endLogin(isLoggedIn: Bool) {
-    guard !hasEndedLogin else { return }
+  /// Ends the login, of a user or without one. Returns `false` if the user may not have the connection; then it goes on.
+  @discardableResult
+  private func endLogin(of user: BareJID?) -> Bool {
+    if hasEndedLogin { return true }
+    guard onLoginEnded(user.map { "\($0)" }) else { return false }
     hasEndedLogin = true
     memory.release()
-    onLoginEnded(isLoggedIn ? owner : nil)
+    return true
+  }
+
+  /// Refuses a client whose network has as many connections as it may have, and ends the stream. Nothing behind it is processed.
+  private func refuseLogin(_ profile: SASLProfile) {
+    metrics.logins.add(Both(mechanism, .failure))
+    machine.disconnected()
+    write { SASLFailure(.temporaryAuthFailure, LoggedInConnections.problem.text).write(profile, into: &$0) }
+    writeClose()
+    closeConnection()
   }
 
   // MARK: Writing
@@ -927,7 +942,7 @@ final class XMPPConnection: SessionOutlet {
     isOver = true
     machine.disconnected()
     loopContext.remove(self)
-    endLogin(isLoggedIn: false)
+    endLogin(of: nil)
     proof = nil
     let session = session
     self.session = nil

@@ -33,6 +33,7 @@ public final class XMPPListener: Sendable {
   /// The memory of what is not logged in.
   let memory: MemoryBound
   let all: OpenConnections
+  private let loggedIn: LoggedInConnections?
   let connections: PacedConnections?
   let handshakes: PacedConnections?
   /// The proxies whose connections begin with a header; `nil` for none.
@@ -53,17 +54,19 @@ public final class XMPPListener: Sendable {
   ///   - memory: the memory of the streams before login, and of those of servers that are not verified.
   ///   - all: the open connections of all ports. When they are at their bound, a newcomer needs the place of a stream
   ///     before login.
+  ///   - loggedIn: the connections of logged-in users at all ports; `nil` where they have no bound.
   ///   - connections: the pace of connections that begin in the clear; `nil` for none.
   ///   - handshakes: the pace of TLS handshakes; `nil` for none.
   ///   - proxies: the proxies whose connections begin with a header; `nil` for none.
   public init(
     door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil,
     boundsByNetwork: Bool = true, unauthenticatedMax: Int? = nil, memory: MemoryBound = MemoryBound(),
-    all: OpenConnections = OpenConnections(), connections: PacedConnections? = nil,
-    handshakes: PacedConnections? = nil, proxies: ProxyProtocol? = nil
+    all: OpenConnections = OpenConnections(), loggedIn: LoggedInConnections? = nil,
+    connections: PacedConnections? = nil, handshakes: PacedConnections? = nil, proxies: ProxyProtocol? = nil
   ) async throws {
     self.memory = memory
     self.all = all
+    self.loggedIn = loggedIn
     self.connections = connections
     self.handshakes = handshakes
     self.proxies = proxies
@@ -150,8 +153,10 @@ public final class XMPPListener: Sendable {
   }
 
   private func open(_ channel: any Channel, directTLS: Bool, of client: SocketAddress?, isFull: Bool) throws {
+    let network = Self.network(client)
     let connection = try connect(
-      on: channel.eventLoop, framing: .document, isSecured: directTLS, peer: Self.network(client), isFull: isFull)
+      on: channel.eventLoop, framing: .document, isSecured: directTLS, peer: network, isFull: isFull
+    ) { [loggedIn] _ in loggedIn?.admit(channel, of: network) ?? true }
     let transport = TCPTransport(
       connection, of: client, tls: tls, exporters: exporters, handshakes: handshakes)
     do {
@@ -173,10 +178,11 @@ public final class XMPPListener: Sendable {
   /// - Parameters:
   ///   - peer: the network that wrong passwords count against.
   ///   - isFull: whether there is room only in the place of another stream.
-  ///   - onLogin: called on the loop with the user's address when the client has logged in.
+  ///   - onLogin: called on the loop with the user's address when the client has logged in. Returns `false` if the client's network has
+  ///     as many connections as it may have.
   func connect(
     on loop: any EventLoop, framing: StreamFraming, isSecured: Bool, peer: String, isFull: Bool = false,
-    onLogin: @escaping @Sendable (_ user: String) -> Void = { _ in }
+    onLogin: @escaping @Sendable (_ user: String) -> Bool = { _ in true }
   ) throws -> XMPPConnection {
     guard let loopContext = loopContexts[ObjectIdentifier(loop)]?.loopContext.value else {
       throw ChannelError.operationUnsupported
@@ -191,8 +197,9 @@ public final class XMPPListener: Sendable {
       door: door, loopContext: loopContext, framing: framing, isSecured: isSecured, peer: peer,
       memory: memory.enter(peer) { loop.execute { opened.value?.giveMemoryUp() } }
     ) { [unauthenticated] user in
+      if let user, !onLogin(user) { return false }
       unauthenticated.release(place)
-      if let user { onLogin(user) }
+      return true
     }
     opened.value = connection
     return connection
