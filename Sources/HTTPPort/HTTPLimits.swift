@@ -27,13 +27,14 @@ enum HTTPLimits {
   /// takes a twentieth of a second of it at first, then a tenth of it. Three times as many at once would take a seventh of a second.
   static let connectionsAtOnce = 100
   static let connectionsPerSecond = 200
-  /// The HTTP requests that one network may make at once at all ports together, and then per second; further ones are queued, and
-  /// their connections are not read meanwhile. Requests of logged-in users and of keys do not count once they are answered, unless
-  /// they were refused for their rate. 2,000 people behind one address begin the connections that they need within 30 s
-  /// (`connectionsPerSecond`), and may make five requests by each of them in that time; an attacker, whose requests cost a tenth of a
-  /// millisecond of a core, takes a fifth of a second of a core at first, then a tenth of it. The connection of a request that would
-  /// wait longer than `idle` is closed.
-  static let requestsAtOnce = 2_000
+  /// The HTTP requests that one network may make at once at all ports together, and beyond them in a second; further ones wait for
+  /// their turn, and their connections are not read meanwhile. Those of logged-in users and of keys that are not refused for their
+  /// rates do not count once they are answered. 2,000 people behind one address begin the connections that they need within 30 s
+  /// (`connectionsPerSecond`), and may make five requests by each of them in that time; and if they all make one at the same moment, on
+  /// connections that they have kept, the last one waits for two seconds. An attacker, whose requests cost a tenth of a millisecond of a
+  /// core, takes 30 ms of it at first, then a tenth of it in pieces of a request: 2,000 at the same moment would delay others by 100 ms to
+  /// 300 ms, as often as they may come again. One that would wait longer than `idle` has its connection closed.
+  static let requestsAtOnce = 300
   static let requestsPerSecond = 1_000
   /// The bytes that are kept of a connection while its request is not answered or is queued: two reads of a socket, since reading
   /// pauses after the first one and TLS may add a partial record. More arrives only from a client that has closed its half, whose input

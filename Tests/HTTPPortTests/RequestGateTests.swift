@@ -366,10 +366,21 @@ import Testing
     connection.end()
   }
 
-  /// A refusal for a rate costs as much as an answer. A thousand requests are a second of the pace.
+  /// 2,000 requests of one network on connections that it has kept come one after the other, and all within two seconds.
+  @Test func requestsAtTheSameMomentComeOneByOne() {
+    var pace = NetworkPace(
+      perSecond: HTTPLimits.requestsPerSecond, burst: HTTPLimits.requestsAtOnce, networksMax: 10)
+    let now = ContinuousClock.now
+    let waits = (0..<2_000).map { _ in pace.wait("192.0.2.1", now: now) }
+    #expect(waits.count { $0 == .zero } == 300)
+    #expect(Set(waits).count == 1_701 && waits.last == .milliseconds(1_700))
+    #expect(pace.wait("192.0.2.2", now: now) == .zero)
+  }
+
+  /// A refusal for a rate costs as much as an answer. The requests that may come at once are 300 ms of the pace.
   @Test(arguments: [true, false]) func onlyRefusalsForRatesCount(isRefused: Bool) throws {
     let pace = pace()
-    let connections = try (0..<1_000).map { _ in try Connection(pace: pace) }
+    let connections = try (0..<HTTPLimits.requestsAtOnce).map { _ in try Connection(pace: pace) }
     for connection in connections {
       connection.receive(get("/1"))
       connection.logIn()
@@ -380,7 +391,7 @@ import Testing
     for connection in connections { try connection.answer(isRefused ? .tooManyRequests : .ok) }
     let after = pace.wait("192.0.2.1")
     // The time that the test takes shortens the wait, too.
-    #expect((before - after - (ContinuousClock.now - start) >= .milliseconds(500)) == !isRefused)
+    #expect((before - after - (ContinuousClock.now - start) >= .milliseconds(150)) == !isRefused)
     for connection in connections { connection.end() }
   }
 }
