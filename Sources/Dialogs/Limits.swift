@@ -88,7 +88,7 @@ public enum Limits {
   /// 200,000 a second, as of a domain elsewhere, and 800,000 at once. A class of 500 that enters one room at the same time and says
   /// something there makes 375,000 to 500,000.
   static let sendingNetworkDeliveriesPerStanza = 100
-  /// The debt of a user to the network, in seconds of its rate, up to which the user waits no longer than for the time behind it: by
+  /// The debt of a user to the network, in seconds of its rate, up to which a pause of the user is no longer than the time behind it: by
   /// default that of 50 stanzas, or 200 KiB, as of a client that starts. So the flood of one account delays no neighbour by more.
   static let sendingNetworkSmallDebt = 0.025
   static let sendingNetworkPauseShort: Duration = .seconds(1)

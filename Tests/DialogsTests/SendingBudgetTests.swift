@@ -260,7 +260,7 @@ import Testing
   /// each of them waits until it is paid off. A neighbour waits for a second at most, and other networks not at all.
   @Test func theUsersOfANetworkShareWhatItMaySend() throws {
     let budgets = budgets(bytes: 1 << 20)
-    let all = try (1...50).map { budgets.budget(of: try user($0), from: "192.0.2.1", now: time(0)) }
+    let all = try (Int64(1)...50).map { budgets.budget(of: try user($0), from: "192.0.2.1", now: time(0)) }
     for budget in all.prefix(10) { #expect(budget.charge(stanzas: 1_000, bytes: 0, now: time(0)) == nil) }
     for budget in all.dropFirst(10) { budget.owe(stanzas: 1_000, now: time(0)) }
     for budget in all { #expect(budget.charge(stanzas: 0, bytes: 0, now: time(0)) == .seconds(20)) }
@@ -285,7 +285,7 @@ import Testing
   /// Requests of those who have sent most are refused, with what they would have to wait. What is refused is not charged.
   @Test func requestsOfANetworkInDebtAreRefused() throws {
     let budgets = budgets(bytes: 1 << 20)
-    let all = try (1...50).map { budgets.budget(of: try user($0), from: "2001:db8:1:1", now: time(0)) }
+    let all = try (Int64(1)...50).map { budgets.budget(of: try user($0), from: "2001:db8:1:1", now: time(0)) }
     for budget in all { budget.owe(stanzas: 1_000, now: time(0)) }
     func refusal(_ body: () throws(Problem) -> Void) -> Problem? {
       do throws(Problem) { try body() } catch { return error }
@@ -306,7 +306,7 @@ import Testing
 
   @Test func theBytesAndDeliveriesOfANetworkAreBounded() throws {
     let budgets = budgets(bytes: 1 << 20)
-    let all = try (1...10).map { budgets.budget(of: try user($0), from: "192.0.2.1", now: time(0)) }
+    let all = try (Int64(1)...10).map { budgets.budget(of: try user($0), from: "192.0.2.1", now: time(0)) }
     for budget in all.prefix(4) { #expect(budget.charge(stanzas: 0, bytes: 8 << 20, now: time(0)) == nil) }
     #expect(all[4].charge(stanzas: 0, bytes: 8 << 20, now: time(0)) == .seconds(1))
     #expect(pauses == [.number(0), .number(1), .number(0)])
@@ -316,7 +316,7 @@ import Testing
     all[1].owe(deliveries: -180_000, now: time(60_000))
     #expect(all[0].charge(stanzas: 0, bytes: 0, now: time(60_000)) == nil)
     // A class of 500 enters a room and says something.
-    let school = try (11...510).map { budgets.budget(of: try user($0), from: "198.51.100.1", now: time(60_000)) }
+    let school = try (Int64(11)...510).map { budgets.budget(of: try user($0), from: "198.51.100.1", now: time(60_000)) }
     for (place, budget) in school.enumerated() {
       budget.owe(deliveries: place + 500, now: time(60_000))
       #expect(budget.charge(stanzas: 15, bytes: 0, now: time(60_000)) == nil)
@@ -347,7 +347,7 @@ import Testing
         #expect(budget.charge(stanzas: 200, bytes: 0, now: time(0)) == nil)
       }
     }
-    let far = try (7...8).map { budgets.budget(of: try user($0), from: "203.0.113.1", now: time(0)) }
+    let far = try (Int64(7)...8).map { budgets.budget(of: try user($0), from: "203.0.113.1", now: time(0)) }
     #expect(far[0].charge(stanzas: 1_000, bytes: 0, now: time(0)) == nil)
     #expect(far[1].charge(stanzas: 200, bytes: 0, now: time(0)) == .seconds(1))
     networks.isByNetwork = false
