@@ -72,8 +72,9 @@ public final class MemoryBound: Sendable {
       for id in place.shares.dropFirst(needed) { release(id) }
       places[number]?.shares = Array(place.shares.prefix(needed))
       var ended: [Place] = []
-      while let held = places[number], held.shares.count < needed {
-        guard let admission = shares.admit(isByNetwork ? held.network : "") else {
+      // The list of shares is read in place: a copy of it for each share takes long where a holder has thousands.
+      while let count = places[number]?.shares.count, count < needed {
+        guard let admission = shares.admit(isByNetwork ? place.network : "") else {
           if let place = end(number) { ended.append(place) }
           break
         }

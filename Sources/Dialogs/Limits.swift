@@ -613,7 +613,7 @@ public enum Limits {
   static let oneCacheBytesMax = 64 << 20
   /// Bytes of an affiliation or a subscription of a node beside the address, about, in memory and as a row.
   static let nodePersonBytes = 96
-  /// Bytes of the contacts and blocks of users without a session (`KeptContacts`): those of four users with all contacts that one may
+  /// Bytes of the contacts and blocks of users without a session (`KeptContacts`): those of two users with all contacts that one may
   /// have, or of a thousand with forty. At the bound all are dropped, and are read again when they are needed.
   static let keptContactsBytesMax = 16_777_216
   /// Bytes of a contact in memory beside its texts, about (`ContactTable`); and of a user's contacts beside these.

@@ -109,7 +109,8 @@ struct BoundedMemory: Sendable {
     sessions.unfinished = bound(bounds.unfinished, "memory-unfinished", of: "user", isByOwner: true)
     sessions.unacknowledged = bound(bounds.unacknowledged, "memory-unacknowledged", of: "user", isByOwner: true)
     sessions.answers = bound(bounds.answers, "memory-of-answers", of: "user", isByOwner: true)
-    sessions.online = bound(bounds.online, "memory-of-sessions", of: "user", isByOwner: true)
+    // Where networks are not told apart, each user is one.
+    sessions.online = bound(bounds.online, "memory-of-sessions", of: "network", isByOwner: true)
     sessions.links = WaitingBytes(
       bytesMax: bounds.links, ownerBytesMax: ServerLimits.linkAuthorBytesMost, ownerShare: ServerLimits.linkAuthorShare
     ) { name in

@@ -94,7 +94,7 @@ enum ServerLimits {
   static let answerBytesMost = 1 << 30
   /// The share of the memory of what is kept for users who are online beyond what ordinary ones have (`Limits.onlineBytesUncounted`), and
   /// the most bytes on a large machine: 32 MiB with 1 GiB are some eighty users with a thousand contacts each who are in a hundred
-  /// rooms with three clients. At the bound the user with the most loses a session.
+  /// rooms with three clients. At the bound the network with the most loses a session.
   static let onlineShare = 32
   static let onlineBytesMost = 256 << 20
   /// The share of the memory of the stanzas that are stored nowhere and wait in the links to other servers, and the most bytes on a large

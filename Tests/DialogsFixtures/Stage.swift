@@ -124,13 +124,15 @@ package final class RecordingSession: LiveSession {
   package let id = SessionID(.random(in: .min ... .max))
   package let party: Party
   package let lane: Lane
+  package let peer: String?
   private let heard = Mutex<[Delivery]>([])
   private let tokens = Mutex<UInt64>(0)
   private let outcomes = Mutex<[UInt64: Result<Receipt, Problem>]>([:])
   private let waiting = Mutex<[UInt64: CheckedContinuation<Void, Never>]>([:])
 
-  package init(_ party: Party) {
+  package init(_ party: Party, peer: String? = nil) {
     self.party = party
+    self.peer = peer
     lane = Lane { $0() }
   }
 

@@ -53,6 +53,33 @@ import Testing
     #expect(memory.bytes == 0)
   }
 
+  /// Many accounts of one network, each with less, do not end the session of somebody elsewhere who has many contacts.
+  @Test func theUsersOfANetworkCountTogether() async throws {
+    let (stage, memory) = try stage(shares: 64)
+    let (romeo, juliet, paris) = try await cast(stage)
+    let (alone, many) = ("198.51.100.1", "203.0.113.1")
+    var all: [RecordingSession] = []
+    for (party, peer) in [(romeo, alone), (juliet, many), (paris, many)] {
+      let session = RecordingSession(party, peer: peer)
+      try await stage.parley.post(
+        .goOnline(OnlineSession(session: session, door: .xmpp, resource: "r")), by: party)
+      all.append(session)
+    }
+    // 27 shares of one network, and 19 of the other.
+    show(350_000, by: all[0], "r", stage)
+    show(280_000, by: all[1], "r", stage)
+    #expect(memory.bytes == 46 * Self.share)
+    // The other one needs 39 then, and the user with the most there has 21 of these.
+    show(300_000, by: all[2], "r", stage)
+    #expect(all.map { $0.taken().contains(.closed(.tooLarge)) } == [false, false, true])
+    #expect(memory.bytes == 27 * Self.share)
+    // What is left of it counts again.
+    stage.parley.hub.unregister(all[2], time: stage.clock.now)
+    #expect(memory.bytes == 46 * Self.share)
+    for session in all { stage.parley.hub.unregister(session, time: stage.clock.now) }
+    #expect(memory.bytes == 0)
+  }
+
   @Test func contactsCountAsLongAsTheirOwnerIsOnline() async throws {
     let (stage, memory) = try stage(shares: 64)
     let romeo = try await stage.user("romeo")

@@ -4,8 +4,8 @@ public import ServerMetrics
 import Synchronization
 
 /// The online users and their sessions. The hub is sharded by user; each shard is a mutex that is never held while
-/// calling out. The only locks that are taken under another are that of `users`, under that of `addresses`, and that of
-/// `viewers`, under that of `users`.
+/// calling out. The only locks that are taken under another are that of `users`, under that of `addresses`, and those of
+/// `viewers` and of `memory`, under that of `users`; under that of `memory` its bound's is taken.
 ///
 /// The hub decides about recipients, never about state: everything durable has been committed before it comes here.
 ///
@@ -16,8 +16,8 @@ public final class Hub: Sendable {
     var onlineSessions: [OnlineSession]
     /// The lingering sessions, at most `Limits.lingeringMax`.
     var lingering: [Lingering] = []
-    /// The memory of what is kept for the user; `nil` if it is too little to count (`countMemory`).
-    var memory: MemoryBound.Holder?
+    /// The network in which what is kept for the user counts; `nil` if it is too little to count (`countMemory`).
+    var countedIn: String?
 
     var isEmpty: Bool { onlineSessions.isEmpty && lingering.isEmpty }
     /// The presences that are shown to those who may see them.
@@ -74,12 +74,12 @@ public final class Hub: Sendable {
   let bookmarkLists = BookmarkLists()
   let newDomains = NewDomains()
   /// The memory of what is kept for users who are online.
-  let memory: MemoryBound
+  let memory: OnlineMemory
   let clock: any Clock
 
   init(
     guests: GuestRegistry, realms: RealmTable, contactGroups: ContactGroupRegistry, remotePresences: RemotePresences,
-    memory: MemoryBound, clock: any Clock
+    memory: OnlineMemory, clock: any Clock
   ) {
     self.memory = memory
     self.guests = guests
@@ -364,6 +364,7 @@ public final class Hub: Sendable {
         }
         users[party.id] = online.isEmpty ? nil : online
         if online.isEmpty {
+          if let network = online.countedIn { memory.set(0, of: party.id, in: network) }
           shard.note(party.id, at: Array(online.contactSnapshot.own.remoteSubscriptions.keys), in: nil)
         }
         return (onlineSession, online, online.isEmpty, hasLingered, time)
@@ -374,6 +375,7 @@ public final class Hub: Sendable {
       self.shard(party.address).addresses.withLock { addresses in
         if online(party.id) == nil { addresses[party.address] = nil }
       }
+      if let network = gone.online.countedIn { holdMemory(of: network) }
     } else {
       countMemory(of: party.id)
     }

@@ -14,7 +14,8 @@ public struct SessionMemory: Sendable {
   /// oldest first.
   public var answers = MemoryBound()
   /// What is kept for users who are online (`Hub.countMemory`): contacts and blocks, presences, the addresses of directed presence,
-  /// places in rooms. The user with the most loses the session with the most first.
+  /// places in rooms. Users of one network count together, and the user with the most in the network with the most loses the session
+  /// with the most first.
   public var online = MemoryBound()
   /// The stanzas that are stored nowhere and wait in the links to other servers, by author: a user here, or a zone elsewhere.
   /// At a bound the newest fails.

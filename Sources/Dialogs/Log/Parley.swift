@@ -60,10 +60,11 @@ public final class Parley: Sendable {
       try Registries($0, served, options: options, retention: retention, metrics: metrics, logger: logger)
     }
     pubsub = PubsubServices(options, realms, registries.administrators)
+    let networks = options.readNetworks
     hub = Hub(
       guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups,
-      remotePresences: RemotePresences(bound: options.remotePresencesBytesMax), memory: options.memory.online,
-      clock: clock)
+      remotePresences: RemotePresences(bound: options.remotePresencesBytesMax),
+      memory: OnlineMemory(options.memory.online) { networks.name(of: $0) }, clock: clock)
     let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax)
     self.inbox = inbox
     let threads = max(2, options.threads)
