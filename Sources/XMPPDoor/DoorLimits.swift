@@ -280,15 +280,19 @@ enum DoorLimits {
   static let unacknowledgedBytesUncounted = MemoryBound.shareBytes / 2
   /// The memory that each of them takes beside its bytes: its place in the queue, and a buffer, which grows to a power of two.
   static let keptStanzaBytes = 128
-  /// The unacknowledged bytes, a quarter of what a client may ask for, up to which paced stanzas are sent, and a session that lags
-  /// goes on.
+  /// The unacknowledged bytes, a quarter of what a client may ask for, up to which paced stanzas are sent.
   static let unacknowledgedBytesPaced = 256 * 1024
   /// The unacknowledged bytes and stanzas above which nothing is kept for a client of what others send and nothing stores. Presence waits,
   /// the last of each sender (`DeferredSignals`), requests are answered with `resource-constraint`, and headlines, chat states and
   /// events are lost, as for a client that is not there; entries of the log wait there (`XMPPSession.lags`). So nobody ends the session
-  /// of somebody else, and what the client asks for has room beside it. Four stanzas of the largest size fit.
+  /// of somebody else, and what the client asks for has room beside it. Four stanzas of the largest size fit. A session that lags goes on
+  /// below it: at a lower bound, others could hold up its messages by as many bytes as come while an acknowledgement is under way.
   static let unacknowledgedBytesOfOthers = XMPPLimits.unacknowledgedBytesMax / 4 * 3
   static let unacknowledgedStanzasOfOthers = XMPPLimits.unacknowledgedItemsMax / 4 * 3
+  /// The unacknowledged stanzas up to which answers of others to the client's requests are kept all the same: an eighth of all that are
+  /// kept. Answers that exceed `XMPPLimits.unacknowledgedBytesMax` are replaced with an error of a few hundred bytes. At the bound answers
+  /// are lost as well, as anybody can send some that nobody has asked for.
+  static let unacknowledgedStanzasWithAnswers = XMPPLimits.unacknowledgedItemsMax / 8 * 7
   /// The unacknowledged bytes and stanzas of a session that waits to be resumed, up to which rooms elsewhere are heard: less than those
   /// of others, as the rest is for what can be read nowhere else. Above them the client is told that it is out of the room, and reads
   /// the room's archive when it is back. A connected client is told so where others are not heard any more, either.

@@ -82,6 +82,23 @@ import Testing
     #expect(told(held.release()) == ["3 online"])
   }
 
+  /// The signals of a room that the client has left are forgotten with their bytes, and no others.
+  @Test func aRoomThatWasLeftIsForgotten() throws {
+    let held = Waiting()
+    let room = RoomName(dialog: DialogID(7), realm: RealmID(1), address: try BareJID("verona@rooms.example.org"))
+    let author = Party(id: UserID(1), realm: RealmID(1), address: try BareJID("user1@example.org"))
+    let typing = RelayedStanza(
+      name: .message(.groupchat), from: author, fromResource: "nick", room: room, to: room.address, toResource: nil,
+      id: nil, extras: [UInt8](repeating: 1, count: DoorLimits.heldBytesMax), typing: true)
+    #expect(held.hold(.stanza(typing)))
+    #expect(!held.hold(try presence(2, bytes: 1)))
+    held.signals.forget(DialogID(8))
+    #expect(held.signals.count == 1)
+    held.signals.forget(room.dialog)
+    #expect(held.signals.count == 0)
+    #expect(held.hold(try presence(2, bytes: DoorLimits.heldBytesMax)))
+  }
+
   /// Where nothing can be sent, a presence without text waits beside those that have taken all bytes.
   @Test func aShortPresenceWaitsBesideLongOnes() throws {
     let held = Waiting()

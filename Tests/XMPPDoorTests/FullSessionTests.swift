@@ -125,14 +125,48 @@ import XMPP
     #expect(verdicts == [ended, .dropped, ended])
   }
 
+  /// What others answer to the client's requests has room of its own, and a large answer becomes an error. Nobody can use up what the
+  /// client asks the server for by answers that nobody has asked for.
+  @Test func answersOfOthersCome() async throws {
+    let scene = try await Scene()
+    let small = scene.stanza(.iq("result"), id: "q1")
+    let large = scene.stanza(.iq("result"), id: "q2", bytes: 250_000)
+    let nameless = scene.stanza(.iq("result"), id: String(repeating: "q", count: Limits.stanzaIDBytesMax + 1))
+    try await scene.withFullSession { session in
+      for answer in [small, large, nameless] { session.receive(answer) }
+      let told = Self.texts(session).suffix(2)
+      #expect(session.management.outbound.count == 6)
+      #expect(told.first?.contains("'q1'") == true && told.first?.contains("urn:x") == true)
+      #expect(told.last?.contains("'q2'") == true && told.last?.contains("<resource-constraint") == true)
+      #expect(told.last?.contains("urn:x") == false)
+      for _ in 1...XMPPLimits.unacknowledgedItemsMax { session.receive(small) }
+      #expect(session.management.outbound.count == DoorLimits.unacknowledgedStanzasWithAnswers)
+      session.send { $0.raw(ByteBuffer(repeating: 0x20, count: 250_000)) }
+      #expect(session.management.outbound.count == DoorLimits.unacknowledgedStanzasWithAnswers + 1)
+    }
+    try await scene.network.end()
+  }
+
+  /// What others send meanwhile, less than ends the hearing of others, does not hold up the log.
+  @Test func aSessionThatLagsGoesOnBesideStanzasOfOthers() async throws {
+    let scene = try await Scene()
+    try await scene.withFullSession { session in
+      #expect(session.owesHalf)
+      #expect(session.manage(.acknowledge(2)) == nil)
+      // Half a megabyte is not acknowledged, and paced answers wait for it.
+      #expect(!session.owesHalf && session.isBehind)
+    }
+    try await scene.network.end()
+  }
+
   /// A request is answered with an error, so that nobody waits for the client; other stanzas have no answer.
   @Test func requestsAreRefused() async throws {
     let scene = try await Scene()
     let asker = try await scene.network.stage.session(scene.romeo, "orchard")
-    let (request, result) = (scene.stanza(.iq("get"), id: "q1"), scene.stanza(.iq("result"), id: "q2"))
+    let request = scene.stanza(.iq("get"), id: "q1")
     let message = scene.stanza(.message(.headline), id: "m1")
     try await scene.withFullSession { session in
-      for stanza in [result, message, request] { session.receive(stanza) }
+      for stanza in [message, request] { session.receive(stanza) }
       #expect(session.management.outbound.count == 4)
     }
     let answers = asker.deliveries().compactMap { delivery -> RelayedStanza? in

@@ -17,6 +17,14 @@ struct DeferredSignals {
     case presence(BareJID, String)
     case occupant(DialogID, String)
     case chatState(BareJID, String?, DialogID?)
+
+    var room: DialogID? {
+      switch self {
+      case .presence: nil
+      case .occupant(let room, _): room
+      case .chatState(_, _, let room): room
+      }
+    }
   }
   private var held: [(signal: Signal, form: Form)?] = []
   private var places: [Key: Int] = [:]
@@ -65,6 +73,16 @@ struct DeferredSignals {
       return released
     }
     return nil
+  }
+
+  /// Removes the signals of a room that the client has left.
+  mutating func forget(_ room: DialogID) {
+    for (key, place) in places where key.room == room {
+      if let left = held[place] { byteCount -= Self.byteCount(of: left.signal) }
+      held[place] = nil
+      places[key] = nil
+    }
+    if places.isEmpty { self = DeferredSignals() }
   }
 
   private mutating func compact() {

@@ -30,7 +30,11 @@ final class XMPPSession {
 
   /// The presence that was last broadcast; `nil` if unavailable.
   var presence: Presence? {
-    didSet { avatarSaid = nil }
+    didSet {
+      avatarSaid = nil
+      // What others showed before is not shown to a client that is unavailable, nor behind what it gets when it comes again.
+      if presence == nil { held = DeferredSignals() }
+    }
   }
   /// The avatar that the presence names; `nil` before the presence was searched for it.
   var avatarSaid: AvatarHash.Said?
@@ -633,12 +637,14 @@ final class XMPPSession {
 
   /// Whether the client has to acknowledge more before a session that lags goes on.
   var owesHalf: Bool {
-    owes(DoorLimits.unacknowledgedMax / 2) || entryBytes >= DoorLimits.unacknowledgedEntryBytesMax / 2
-      || management.outbound.byteCount > DoorLimits.unacknowledgedBytesPaced
+    isFull || owes(DoorLimits.unacknowledgedMax / 2) || entryBytes >= DoorLimits.unacknowledgedEntryBytesMax / 2
   }
 
   /// Whether more waits for the client than paced stanzas may add to.
-  var isBehind: Bool { isUnread || owesHalf }
+  var isBehind: Bool {
+    isUnread || owesHalf
+      || management.outbound.byteCount > DoorLimits.unacknowledgedBytesPaced
+  }
 
   /// Runs work once the client has read what it was sent so far; at once, if it has.
   func whenTaken(_ run: @escaping () -> Void) {
@@ -691,16 +697,45 @@ final class XMPPSession {
     case .presence(let presence): _ = held.hold(.presence(presence.shortened), form, all: true)
     case .occupant(let presence) where form != .roomOwn:
       _ = held.hold(.occupant(presence.shortened), form, all: true)
-    case .stanza(let stanza): refuse(stanza)
+    case .stanza(let stanza):
+      if case .iq(let type) = stanza.name, type == "result" || type == "error" {
+        answerWithoutRoom(stanza, form)
+      } else {
+        refuse(stanza)
+      }
     case .notice, .node: break
     case .occupant, .call, .contactNamed, .announcement, .undelivered, .profile, .shown, .probes, .closed:
-      isWithoutRoom = true
-      tell(signal, form)
-      isWithoutRoom = false
+      withoutRoom { tell(signal, form) }
     }
   }
   /// Whether what is sent is lost if it exceeds the bound, since it is not the client that has asked for it.
   private var isWithoutRoom = false
+
+  private func withoutRoom(_ send: () -> Void) {
+    isWithoutRoom = true
+    send()
+    isWithoutRoom = false
+  }
+
+  /// Takes the answer of somebody else to a request of the client, which would wait for it in vain. For answers there is room beside that
+  /// for what others send; in the place of one that is too large for it, the client gets an error. Anybody can send answers that nobody has
+  /// asked for, so that beyond this room they are lost as well.
+  private func answerWithoutRoom(_ stanza: RelayedStanza, _ form: Form) {
+    let waiting = management.isEnabled ? management.outbound.byteCount : outlet?.gatheredBytes ?? 0
+    guard !owes(DoorLimits.unacknowledgedStanzasWithAnswers), waiting < XMPPLimits.unacknowledgedBytesKept,
+      (stanza.id?.utf8.count ?? 0) <= Limits.stanzaIDBytesMax
+    else { return }
+    if waiting + stanza.byteCount <= XMPPLimits.unacknowledgedBytesMax {
+      return withoutRoom { tell(.stanza(stanza), form) }
+    }
+    var writer = ElementWriter()
+    StanzaError(.resourceConstraint, "too much waits for this client").write(into: &writer)
+    let error = RelayedStanza(
+      name: .iq("error"), from: stanza.from, fromResource: stanza.fromResource, room: stanza.room,
+      server: stanza.server, to: stanza.to, toResource: stanza.toResource, id: stanza.id,
+      extras: Array(writer.buffer.readableBytesView))
+    withoutRoom { tell(.stanza(error), form) }
+  }
 
   /// Answers a request that the client is not sent, as the client would: with an error (RFC 6120 8.2.3).
   private func refuse(_ stanza: RelayedStanza) {
@@ -743,7 +778,7 @@ final class XMPPSession {
     case .kept: return false
     case .dropped: return true
     case .ended(let occupant):
-      RoomOutbound.lost(occupant, self)
+      withoutRoom { RoomOutbound.lost(occupant, self) }
       return true
     }
   }
@@ -763,6 +798,8 @@ final class XMPPSession {
         let wasIn = rooms[presence.room.address] != nil
         rooms.told(presence)
         if wasIn, rooms[presence.room.address] == nil { outlet?.left(presence.room.address) }
+        // It would be about occupants of whom the client knows nothing any more.
+        if !presence.isAvailable, presence.newNick == nil { held.forget(presence.room.dialog) }
       }
     case .notice(let notice): RoomOutbound.notice(notice, form, to: self)
     case .node(let event): NodeWriter.send(event, form, to: self)
