@@ -50,6 +50,11 @@ struct AccountShares: Sendable {
     time = now
     if ends.isEmpty { return }
     paid += Double(elapsed) / 1_000 / count
-    ends = ends.filter { $0.value > paid }
+    // With few users all have mostly paid, and what they send next allocates nothing.
+    if ends.values.allSatisfy({ $0 <= paid }) {
+      ends.removeAll(keepingCapacity: true)
+    } else {
+      ends = ends.filter { $0.value > paid }
+    }
   }
 }

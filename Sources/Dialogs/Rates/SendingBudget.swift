@@ -695,11 +695,13 @@ public final class SendingBudgets: Sendable {
     guard !policy.unlimited.contains(account), let network = networks.name(of: peer) else {
       return budget(of: account, now: now)
     }
-    return state.withLock { state in
-      SendingBudget(
-        self.budget(of: account, in: &state, now: now), of: user.id,
-        in: self.budget(of: .network(network), in: &state, now: now))
+    let (own, ofNetwork) = state.withLock { state in
+      (
+        self.budget(of: account, in: &state, now: now),
+        self.budget(of: SendingAccount.network(network), in: &state, now: now)
+      )
     }
+    return SendingBudget(own, of: user.id, in: ofNetwork)
   }
 
   /// Returns the budget that an author's posts are charged to.
