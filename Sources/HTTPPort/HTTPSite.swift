@@ -47,7 +47,8 @@ public struct HTTPSocket: Sendable {
   /// Adds the handlers that read and write `WebSocketFrame`, on the channel's loop. Fragmented messages arrive joined. The last
   /// argument must be called on the same loop with the user's address when the client has logged in: until then the connection may
   /// give way to others. It returns `false` if the client's network has as many connections of logged-in users as it may have: the
-  /// client is then refused (`LoggedInConnections.problem`). A message that is not complete can end the socket at any time, with a `LostMessage`.
+  /// client is then refused (`LoggedInConnections.problem`). A message that is not complete can end the socket at any time, with a
+  /// `LostMessage`.
   public typealias Opening =
     @Sendable (any Channel, HTTPPeer, @escaping @Sendable (_ user: String) -> Bool) throws -> Void
 
