@@ -60,7 +60,7 @@ public final class Parley: Sendable {
       try Registries($0, served, options: options, retention: retention, metrics: metrics, logger: logger)
     }
     pubsub = PubsubServices(options, realms, registries.administrators)
-    let networks = options.readNetworks
+    let networks = options.networks
     hub = Hub(
       guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups,
       remotePresences: RemotePresences(bound: options.remotePresencesBytesMax),
