@@ -26,6 +26,9 @@ public enum Limits {
   /// The weight of one account's posts in a transaction (`InboxQueue`), an ordinary post having 1: some five milliseconds of the
   /// committer. The posts beyond it wait for the next transaction, behind those that others have posted meanwhile.
   static let batchShare = 128
+  /// The same of all accounts of one network, unless it has the inbox for itself: ten milliseconds, in which two accounts have their
+  /// shares, or 256 one ordinary post each.
+  static let batchNetworkShare = 2 * batchShare
   /// The time from the beginning of a stop in which waiting posts are committed; later ones are refused with `overloaded`. It is half
   /// of the time for the stop: the rest is for sessions, which are stored behind them.
   static let stopDrain: Duration = .seconds(4)
@@ -170,6 +173,11 @@ public enum Limits {
   /// The time of one account's posts in a transaction (`TimeShares`), that of a share of ordinary ones (`batchShare`): five milliseconds.
   /// The posts behind the one that reaches it wait for the next transaction, behind those that others have posted meanwhile.
   static let batchShareTime = stanzaTime * batchShare
+  /// The same of one network, ten milliseconds, unless all posts of the transaction are from it.
+  static let batchNetworkTime = stanzaTime * batchNetworkShare
+  /// The time of a whole transaction before its commit, twenty milliseconds, for which whoever posts waits at most before their own one:
+  /// as long as two networks have. It is some ten times as long as a disk takes to sync. Further posts wait for the next transaction.
+  static let batchTime = batchNetworkTime * 2
   /// The time from which on a post counts for it: ordinary ones take less, and all of a share that do not count take ten milliseconds at
   /// most.
   static let sharedTimeLeast = stanzaTime * 2

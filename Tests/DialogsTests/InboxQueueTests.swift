@@ -2,25 +2,26 @@ import Testing
 
 @testable import Dialogs
 
-/// An account has a share of each batch, and its posts keep their order.
+/// An account and a network have a share of each batch, and the posts of an account keep their order.
 @Suite struct InboxQueueTests {
   private struct Item: Hashable, Sendable {
     var author: String
     var number: Int
     var weight = 1
+    var network: String?
   }
   private typealias Queue = InboxQueue<Item, String>
 
-  private func items(_ author: String, _ numbers: Range<Int>) -> [Item] {
-    numbers.map { Item(author: author, number: $0) }
+  private func items(_ author: String, _ numbers: Range<Int>, in network: String? = nil) -> [Item] {
+    numbers.map { Item(author: author, number: $0, network: network) }
   }
 
   private func place(_ item: Item) -> Queue.Place {
     switch item.author {
     case "server": .passing
     // What ends the account.
-    case "operator": .shared("a")
-    default: .shared(item.author)
+    case "operator": .shared("a", in: nil)
+    default: .shared(item.author, in: item.network)
     }
   }
 
@@ -31,7 +32,7 @@ import Testing
   private func take(_ queue: inout Queue) -> [Item] { queue.take(weight: { $0.weight }, place: place) }
 
   @Test func aShareIsTakenAtOnceAndInOrder() {
-    var queue = Queue(share: 8, batchMax: 32)
+    var queue = Queue(share: 8, networkShare: 16, batchMax: 32)
     #expect(take(&queue) == [] && queue.isEmpty)
     let few = items("a", 0..<3) + items("operator", 0..<1) + items("b", 0..<1) + items("a", 3..<6)
     append(few, to: &queue)
@@ -41,7 +42,7 @@ import Testing
   }
 
   @Test func oneWithThousandsHoldsUpNobody() {
-    var queue = Queue(share: 128, batchMax: 2_048)
+    var queue = Queue(share: 128, networkShare: 256, batchMax: 2_048)
     append(items("a", 0..<4_000) + items("b", 0..<1), to: &queue)
     #expect(take(&queue) == items("a", 0..<128) + items("b", 0..<1))
     // The further posts of the account wait behind those before them, and others come.
@@ -55,7 +56,7 @@ import Testing
   }
 
   @Test func manyWithFewAreOneBatch() {
-    var queue = Queue(share: 128, batchMax: 2_048)
+    var queue = Queue(share: 128, networkShare: 256, batchMax: 2_048)
     let all = (0..<8).flatMap { number in (0..<100).map { Item(author: "\($0)", number: number) } }
     append(all, to: &queue)
     #expect(take(&queue) == all)
@@ -65,7 +66,7 @@ import Testing
   }
 
   @Test func aBatchIsBounded() {
-    var queue = Queue(share: 128, batchMax: 2_048)
+    var queue = Queue(share: 128, networkShare: 256, batchMax: 2_048)
     let all = (0..<30).flatMap { number in (0..<100).map { Item(author: "\($0)", number: number) } }
     append(all, to: &queue)
     #expect(take(&queue) == Array(all.prefix(2_048)))
@@ -73,7 +74,7 @@ import Testing
   }
 
   @Test func fewHeavyOnesAreAShare() {
-    var queue = Queue(share: 128, batchMax: 2_048)
+    var queue = Queue(share: 128, networkShare: 256, batchMax: 2_048)
     let heavy = (0..<3).map { Item(author: "a", number: $0, weight: 60) }
     append(heavy + items("b", 0..<1), to: &queue)
     #expect(take(&queue) == Array(heavy.prefix(2)) + items("b", 0..<1))
@@ -88,7 +89,7 @@ import Testing
 
   /// Those who have many take turns in half of a batch; the other half is for those who come.
   @Test func manyWithManyHaveHalf() {
-    var queue = Queue(share: 4, batchMax: 16)
+    var queue = Queue(share: 4, networkShare: 8, batchMax: 16)
     for author in ["a", "b", "c"] { append(items(author, 0..<100), to: &queue) }
     #expect(take(&queue) == items("a", 0..<4) + items("b", 0..<4) + items("c", 0..<4))
     let others = (0..<10).map { Item(author: "other\($0)", number: 0) }
@@ -100,7 +101,7 @@ import Testing
   }
 
   @Test func whatEndsAnAccountWaitsForItsPostsAndForNobodyElses() {
-    var queue = Queue(share: 4, batchMax: 16)
+    var queue = Queue(share: 4, networkShare: 8, batchMax: 16)
     append(items("a", 0..<6) + items("b", 0..<6) + items("operator", 0..<1), to: &queue)
     append(items("server", 0..<1) + items("a", 6..<7), to: &queue)
     #expect(take(&queue) == items("a", 0..<4) + items("b", 0..<4) + items("server", 0..<1))
@@ -110,29 +111,81 @@ import Testing
 
   /// What is left of an item comes before all that must come behind it, and not in the batch in which the item was taken.
   @Test func whatIsPutBackKeepsItsPlace() {
-    var queue = Queue(share: 8, batchMax: 32)
+    var queue = Queue(share: 8, networkShare: 16, batchMax: 32)
     func part(_ number: Int, _ weight: Int) -> Item { Item(author: "a", number: number, weight: weight) }
     append([part(10, 32)] + items("a", 0..<2) + items("b", 0..<2), to: &queue)
     #expect(take(&queue) == [part(10, 32)] + items("b", 0..<2))
-    queue.putBack(part(11, 32), place: place)
+    queue.putBack([part(11, 32)], place: place)
     append(items("b", 2..<3), to: &queue)
     #expect(queue.count == 4)
     #expect(take(&queue) == [part(11, 32)] + items("b", 2..<3))
-    queue.putBack(part(12, 3), place: place)
+    queue.putBack([part(12, 3)], place: place)
     #expect(take(&queue) == [part(12, 3)] + items("a", 0..<2))
     #expect(queue.isEmpty)
     append([part(13, 32)] + items("operator", 0..<1), to: &queue)
     #expect(take(&queue) == [part(13, 32)])
-    queue.putBack(part(14, 32), place: place)
+    queue.putBack([part(14, 32)], place: place)
     #expect(take(&queue) == [part(14, 32)])
-    queue.putBack(part(15, 3), place: place)
+    queue.putBack([part(15, 3)], place: place)
     #expect(take(&queue) == [part(15, 3)] + items("operator", 0..<1))
+    #expect(queue.isEmpty)
+  }
+
+  /// However many accounts a network has, it has one share while anybody else waits. It may fill a batch otherwise.
+  @Test func aNetworkOfManyAccountsHoldsUpNobody() {
+    var queue = Queue(share: 128, networkShare: 256, batchMax: 2_048)
+    let flood = (0..<100).flatMap { items("n\($0)", 0..<100, in: "network") }
+    append(flood + items("b", 0..<1), to: &queue)
+    #expect(take(&queue) == Array(flood.prefix(256)) + items("b", 0..<1))
+    // Its accounts have equal parts of the share.
+    append(items("b", 1..<2), to: &queue)
+    let parts = items("n2", 56..<58, in: "network") + (3..<100).flatMap { items("n\($0)", 0..<2, in: "network") }
+    #expect(take(&queue) == parts + items("b", 1..<2))
+    #expect(take(&queue).count == 2_048)
+    append(items("b", 2..<3), to: &queue)
+    let batch = take(&queue)
+    #expect(batch.last == items("b", 2..<3).last && batch.count <= 257)
+    // The network has more than that only while nobody else waits.
+    append(items("n0", 100..<101, in: "network") + items("server", 0..<1), to: &queue)
+    #expect(take(&queue).count <= 257)
+  }
+
+  @Test func networksTakeTurnsAndAccountsWithinThem() {
+    var queue = Queue(share: 4, networkShare: 8, batchMax: 16)
+    for author in ["a", "b", "c"] { append(items(author, 0..<100, in: "n"), to: &queue) }
+    append(items("d", 0..<100, in: "m") + items("e", 0..<100), to: &queue)
+    func n(_ author: String, _ numbers: Range<Int>) -> [Item] { items(author, numbers, in: "n") }
+    func m(_ numbers: Range<Int>) -> [Item] { items("d", numbers, in: "m") }
+    #expect(take(&queue) == n("a", 0..<4) + n("b", 0..<4) + m(0..<4) + items("e", 0..<4))
+    #expect(take(&queue) == n("a", 4..<6) + n("b", 4..<6) + n("c", 0..<2) + m(4..<6) + items("e", 4..<8))
+    #expect(take(&queue) == n("a", 6..<8) + n("b", 6..<8) + n("c", 2..<4) + m(6..<8))
+    #expect(take(&queue) == items("e", 8..<12) + n("a", 8..<10) + n("b", 8..<10))
+    // An account has one line, whatever networks it posts from.
+    append(items("e", 100..<101, in: "m"), to: &queue)
+    var left: [Item] = []
+    while !queue.isEmpty { left += take(&queue) }
+    #expect(left.filter { $0.author == "e" }.map(\.number) == Array(12..<101))
+  }
+
+  /// Whoever had no time in a batch gets the next turn before those who had.
+  @Test func whoeverHadNoTurnIsTheNext() {
+    var queue = Queue(share: 4, networkShare: 8, batchMax: 16)
+    append(items("a", 0..<6, in: "n") + items("b", 0..<3, in: "n"), to: &queue)
+    append(items("c", 0..<3) + items("d", 0..<6), to: &queue)
+    let first = items("a", 0..<4, in: "n") + items("b", 0..<3, in: "n") + items("c", 0..<3) + items("d", 0..<4)
+    #expect(take(&queue) == first)
+    // The account a, and then its network, have used up their time, and then the batch.
+    let left = items("a", 1..<4, in: "n") + items("b", 0..<3, in: "n") + items("d", 0..<4)
+    queue.putBack(left, place: place, hasHadTurn: { ["a", "n", "c"].contains($0) })
+    #expect(queue.count == 14)
+    #expect(take(&queue) == items("d", 0..<4) + items("b", 0..<3, in: "n") + items("a", 1..<2, in: "n"))
+    #expect(take(&queue) == items("d", 4..<6) + items("a", 2..<6, in: "n"))
     #expect(queue.isEmpty)
   }
 
   @Test func nothingIsLostOrOvertakesItsAccount() {
     var generator = Seeded(41)
-    var queue = Queue(share: 16, batchMax: 64)
+    var queue = Queue(share: 16, networkShare: 32, batchMax: 64)
     var waiting: Set<Int> = []
     var (told, expected): ([String: [Int]], [String: [Int]]) = ([:], [:])
     func account(_ author: String) -> String { author == "operator" ? "a" : author }
@@ -142,7 +195,8 @@ import Testing
       // An account may have used up its time with its first item.
       let slow = ["a", "b", "none"].randomElement(using: &generator)
       let left = batch.filter { account($0.author) == slow }.dropFirst()
-      for item in left.reversed() { queue.putBack(item, place: place) }
+      let isLate = Bool.random(using: &generator)
+      queue.putBack(Array(left), place: place, hasHadTurn: { _ in !isLate })
       var weights: [String: [Int]] = [:]
       for item in batch where !left.contains(item) {
         waiting.remove(item.number)
@@ -165,7 +219,8 @@ import Testing
         default: "other\(kind)"
         }
       let weight = author.count > 1 ? 1 : Int.random(in: 1...20, using: &generator)
-      queue.append(Item(author: author, number: number, weight: weight))
+      let network = [nil, "n", "m"].randomElement(using: &generator) ?? nil
+      queue.append(Item(author: author, number: number, weight: weight, network: network))
       waiting.insert(number)
       expected[account(author), default: []].append(number)
       if Int.random(in: 0..<40, using: &generator) == 0 { takeSome() }

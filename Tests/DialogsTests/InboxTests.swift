@@ -138,6 +138,23 @@ import Testing
     #expect(inbox.count == 0 && inbox.taken == 2 * Int(share) + 6)
   }
 
+  /// So has a network of clients, except for this machine and where networks are not told apart.
+  @Test(arguments: [("192.0.2.1", true), ("127.0.0.1", true), ("192.0.2.1", false)])
+  func aNetworkHasOneShare(peer: String, isByNetwork: Bool) {
+    var networks = ClientNetworks()
+    networks.isByNetwork = isByNetwork
+    let inbox = Inbox(metrics: Metrics(), networks: networks)
+    let share = Int64(Limits.batchNetworkShare)
+    for number in 0...share + 1 {
+      let user = Party(id: UserID(1 + number), realm: RealmID(1), address: .nowhere)
+      let address = number > share ? "192.0.2.2" : peer
+      _ = inbox.append(Post(author: user, intent: .confirm(.zero), completion: .none, from: address))
+    }
+    let isShared = isByNetwork && peer == "192.0.2.1"
+    #expect(inbox.take(pausing: false).posts.count == Limits.batchNetworkShare + (isShared ? 1 : 2))
+    #expect(inbox.take(pausing: false).posts.count == (isShared ? 1 : 0))
+  }
+
   /// The bytes of what is left behind count on.
   @Test func whatIsLeftBehindKeepsItsPlaceInAFullInbox() {
     let inbox = Inbox(metrics: Metrics(), bytesMax: 10 * Limits.batchShare)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Dialogs
 
-/// An account has a share of the time of each batch.
+/// An account and a network have a share of the time of each batch.
 @Suite struct TimeShareTests {
   /// Two clocks with one time, which posts let pass, and a server whose posts take that long.
   private final class Scene: Sendable {
@@ -30,7 +30,7 @@ import Testing
 
     /// Submits a post that takes as long as so many stanzas.
     func submit(
-      _ name: String, by party: Party, takes stanzas: Int, as inbound: Post.Inbound? = nil,
+      _ name: String, by party: Party, takes stanzas: Int, as inbound: Post.Inbound? = nil, from peer: String? = nil,
       _ body: @escaping @Sendable (any StoreWriter) throws -> Void = { _ in }
     ) {
       let time = self.time
@@ -41,7 +41,7 @@ import Testing
       }
       let post = Post(
         author: party, intent: .work(work), inbound: inbound,
-        completion: .callback { [self] _ in names.withLock { $0.append(name) } })
+        completion: .callback { [self] _ in names.withLock { $0.append(name) } }, from: peer)
       #expect(stage.parley.submit(post))
     }
 
@@ -85,6 +85,42 @@ import Testing
       scene.submit("juliet", by: juliet, takes: 1)
     }
     #expect(scene.order.last == "juliet" && scene.order.count == 102)
+  }
+
+  /// The accounts of a network have the time of two, unless nobody else waits.
+  @Test(arguments: [false, true]) func aNetworkHasAShareOfTheTime(isAlone: Bool) async throws {
+    let scene = try Scene()
+    let juliet = try await scene.stage.user("juliet")
+    var users: [Party] = []
+    for number in 1...4 { users.append(try await scene.stage.user("romeo\(number)")) }
+    let (people, before) = (users, scene.stage.store.commits)
+    // The last one waits for the outcome, in a request from the same network.
+    let request = scene.stage.parley.readOwner(people[3], from: "192.0.2.1")
+    try await ReadOwner.$current.withValue(request) {
+      try await scene.stage.together(people[3]) {
+        for (number, user) in people.enumerated() {
+          scene.submit("\(number)", by: user, takes: Limits.batchShare - (number < 3 ? 1 : 0), from: "192.0.2.1")
+        }
+        scene.submit("juliet", by: juliet, takes: 0, from: isAlone ? "192.0.2.1" : "192.0.2.2")
+      }
+    }
+    #expect(scene.order == (isAlone ? ["0", "1", "2", "3", "juliet"] : ["0", "1", "2", "juliet", "3"]))
+    #expect(scene.stage.store.commits - before == (isAlone ? 1 : 2) + 2)
+  }
+
+  /// A batch ends with its time, however many share it; those who had no turn are the first in the next one.
+  @Test func aBatchHasABoundOfTime() async throws {
+    let scene = try Scene()
+    var users: [Party] = []
+    for number in 1...6 { users.append(try await scene.stage.user("romeo\(number)")) }
+    let (people, before) = (users, scene.stage.store.commits)
+    try await scene.stage.together(users[0]) {
+      for (number, user) in people.enumerated() {
+        for post in 1...2 { scene.submit("\(number) \(post)", by: user, takes: Limits.batchShare) }
+      }
+    }
+    #expect(scene.order == (1...2).flatMap { post in (0..<6).map { "\($0) \(post)" } })
+    #expect(scene.stage.store.commits - before == 3 + 2)
   }
 
   /// Those who may be notified of a publication are known before they are, and contacts without consent are none of them.

@@ -27,9 +27,8 @@ extension AppSession {
           me.flush()
         }
       }
-      guard me.parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
-        return me.refuse(frame.id, .overloaded)
-      }
+      let post = Post(author: session.caller.user, intent: intent, completion: completion, from: me.address)
+      guard me.parley.submit(post) else { return me.refuse(frame.id, .overloaded) }
     }
   }
 

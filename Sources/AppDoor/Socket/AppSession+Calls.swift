@@ -21,9 +21,8 @@ extension AppSession {
         me.flush()
       }
     }
-    guard parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
-      throw Problem.overloaded
-    }
+    let post = Post(author: session.caller.user, intent: intent, completion: completion, from: address)
+    guard parley.submit(post) else { throw Problem.overloaded }
   }
 
   private func signalled(_ result: Result<Receipt, Problem>, re: String, _ session: OpenSession) {

@@ -228,7 +228,7 @@ extension AppSession {
     session.confirmTimer = nil
     guard session.acknowledged > session.confirmed else { return }
     let post = Post(
-      author: session.caller.user, intent: .confirm(session.acknowledged), completion: .none)
+      author: session.caller.user, intent: .confirm(session.acknowledged), completion: .none, from: address)
     // If the inbox is full the next acknowledgement brings it.
     if parley.submit(post) {
       session.confirmed = session.acknowledged
@@ -311,9 +311,8 @@ extension AppSession {
         loop.execute { me.value.typed(result, in: place, re: frame.id) }
       }
     }
-    guard parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
-      return refuse(frame.id, .overloaded)
-    }
+    let post = Post(author: session.caller.user, intent: intent, completion: completion, from: address)
+    guard parley.submit(post) else { return refuse(frame.id, .overloaded) }
     if case .none = completion { accept(frame.id) }
   }
 
@@ -380,9 +379,8 @@ extension AppSession {
         let isLast = intents.isEmpty
         let token = session.nextToken()
         let completion: Post.Completion = isLast ? .session(session.handle, token: token) : .none
-        guard parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
-          throw Problem.overloaded
-        }
+        let post = Post(author: session.caller.user, intent: intent, completion: completion, from: address)
+        guard parley.submit(post) else { throw Problem.overloaded }
         if isLast {
           session.awaited[token] = OpenSession.Awaited(re: frame.id, place: place, answer: answer)
         }

@@ -117,7 +117,7 @@ final class OpenSession {
     for (_, typing) in typing {
       let intent = SetTyping.intent(false, from: caller.user, resource: resource, in: typing.place)
       // Lost if the inbox is full: then it ends when its time is over.
-      _ = session.parley.submit(Post(author: caller.user, intent: intent, completion: .none))
+      _ = session.parley.submit(Post(author: caller.user, intent: intent, completion: .none, from: handle.peer))
     }
   }
 }

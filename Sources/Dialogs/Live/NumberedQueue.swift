@@ -19,6 +19,21 @@ package struct NumberedQueue<Element> {
     count += 1
   }
 
+  /// Puts an element before all others.
+  ///
+  /// - Parameter number: Its number, which is lower than all numbers so far.
+  package mutating func prepend(_ element: Element, as number: Int) {
+    if head == 0 {
+      // Half as many places as there are elements: fewer than would be freed again with the next removal.
+      let places = max(1, count / 2)
+      entries.insert(contentsOf: repeatElement((number: number, element: nil), count: places), at: 0)
+      head = places
+    }
+    head -= 1
+    entries[head] = (number, element)
+    count += 1
+  }
+
   package mutating func popFirst() -> Element? { isEmpty ? nil : take(at: head) }
 
   /// Removes and returns the element with a number; `nil` if it has left already.

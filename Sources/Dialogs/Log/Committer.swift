@@ -6,10 +6,10 @@ import ServerMetrics
 
 /// The single consumer of the inbox. Theory:
 ///
-/// It takes all queued posts, or a share of those of an account that has posted many (`InboxQueue`), judges each against
-/// cached dialog state, as long as its account has not used up its share of the time (`TimeShares`), writes all entries in one
-/// transaction, and only after the sync sends the effects: outcomes to authors, entries to sessions, one hop per lane. The
-/// next batch collects while the disk syncs, so an idle server commits at once, and a busy one in batches.
+/// It takes all queued posts, or a share of those of an account or network that has posted many (`InboxQueue`), judges each against
+/// cached dialog state, as long as its account and network have not used up their shares of the time (`TimeShares`), writes all entries in
+/// one transaction, and only after the sync sends the effects: outcomes to authors, entries to sessions, one hop per lane. While
+/// the disk syncs, the next batch collects: an idle server commits at once, a busy one batches by itself.
 ///
 /// The only timer is for posts that can wait (`Parley.canWait`): those to remote users, which take longer anyway, and which
 /// a busy link delivers one at a time. A commit of such posts alone starts no sooner than `Limits.commitPause` after the
@@ -86,9 +86,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
 
   func commit(_ batch: ArraySlice<Post>) {
     var failures = 0
-    var shares = TimeShares()
+    var shares = TimeShares(of: batch, inbox.places)
     commit(batch, &failures, &shares)
-    if !shares.left.isEmpty { inbox.putBack(shares.left) }
+    if !shares.left.isEmpty { inbox.putBack(shares.left, hasHadTurn: shares.hasHadTurn) }
   }
 
   /// Commits a batch, or a part of one that has failed. `failures` counts posts that failed alone in it: if the engine itself

@@ -2,8 +2,8 @@ import Addresses
 import ServerMetrics
 import Synchronization
 
-/// The committer's queue: any thread appends, the committer takes batches, of which each account has a share (`InboxQueue`). It is
-/// bounded by `Limits.inboxPostsMax`, and by the bytes of its posts; at a bound `append` refuses, and callers are notified when there is
+/// The committer's queue: any thread appends, the committer takes batches, of which each network and account has a share (`InboxQueue`). It
+/// is bounded by `Limits.inboxPostsMax`, and by the bytes of its posts; at a bound `append` refuses, and callers are notified when there is
 /// room again (half empty, to avoid oscillation).
 ///
 /// States of the committer: idle, until it is woken; working; pausing, for a time that it measures itself, or until a post
@@ -11,7 +11,8 @@ import Synchronization
 final class Inbox: Sendable {
   private enum Consumer { case idle, working, pausing }
   private struct State {
-    var queue = InboxQueue<Post, InboxAccount>(share: Limits.batchShare, batchMax: Limits.batchPostsMax)
+    var queue = InboxQueue<Post, InboxAccount>(
+      share: Limits.batchShare, networkShare: Limits.batchNetworkShare, batchMax: Limits.batchPostsMax)
     /// The bytes of the posts.
     var bytes = 0
     var waiting: [@Sendable () -> Void] = []
@@ -30,10 +31,13 @@ final class Inbox: Sendable {
   private let end = Mutex<ContinuousClock.Instant?>(nil)
   private let metrics: Metrics
   private let bytesMax: Int
+  /// How posts share batches with those of others, for one batch.
+  let places: InboxPlaces
 
-  init(metrics: Metrics, bytesMax: Int = Limits.inboxBytesMax) {
+  init(metrics: Metrics, bytesMax: Int = Limits.inboxBytesMax, networks: ClientNetworks = ClientNetworks()) {
     self.metrics = metrics
     self.bytesMax = bytesMax
+    places = InboxPlaces(networks)
   }
 
   enum Appended { case queued(wake: Bool), full, closed }
@@ -64,14 +68,16 @@ final class Inbox: Sendable {
     if case .full = append(post) { whenRoom { [self] in appendSurely(post) } }
   }
 
-  /// Puts back posts that the committer has taken and not judged, or the next piece of a post that it has begun, in their order and
-  /// before all others of their accounts. Even a full or closed inbox accepts them, so it may exceed its bounds by the posts of one
-  /// batch. The committer is awake.
-  func putBack(_ posts: [Post]) {
+  /// Puts back posts that the committer has taken and not judged, or what is left of one that it has begun, in their order and before all
+  /// others of their accounts. They have the places that they had: neither a full inbox nor a closed one refuses them, so it may have
+  /// the posts of one batch more than its bounds. The committer is awake.
+  ///
+  /// - Parameter hasHadTurn: As in `InboxQueue.putBack`.
+  func putBack(_ posts: [Post], hasHadTurn: (InboxAccount) -> Bool = { _ in true }) {
     let bytes = posts.reduce(0) { $0 + $1.intent.byteCount }
     state.withLock { state in
-      var zones: [String: String] = [:]
-      for post in posts.reversed() { state.queue.putBack(post) { $0.place(&zones) } }
+      var places = self.places
+      state.queue.putBack(posts, place: { $0.place(&places) }, hasHadTurn: hasHadTurn)
       state.bytes += bytes
       state.hasUrgent = true
     }
@@ -106,8 +112,8 @@ final class Inbox: Sendable {
       }
       state.consumer = .working
       let hasPatient = state.hasPatient
-      var zones: [String: String] = [:]
-      let batch = state.queue.take(weight: { $0.intent.weight }, place: { $0.place(&zones) })
+      var places = self.places
+      let batch = state.queue.take(weight: { $0.intent.weight }, place: { $0.place(&places) })
       if state.queue.isEmpty {
         state.bytes = 0
         (state.hasPatient, state.hasUrgent) = (false, false)
@@ -138,23 +144,46 @@ final class Inbox: Sendable {
   func close() { state.withLock { $0.closed = true } }
 }
 
-/// The account that has a share of each batch: a local user, or all remote users of one zone (`DomainZone`).
+/// Who has a share of each batch: a user here, all users of one zone elsewhere (`DomainZone`), or a network that posts of several users
+/// come from.
 enum InboxAccount: Hashable, Sendable {
   case user(UserID)
   case zone(String)
+  case network(String)
+}
+
+/// How the posts of one batch share it, with the zones and networks that were looked up for it.
+struct InboxPlaces: Sendable {
+  private let networks: ClientNetworks
+  /// The zones of the domains so far.
+  private var zones: [String: String] = [:]
+  /// The networks of the clients' addresses so far; `nil` for an address by which users do not take turns.
+  private var names: [String: InboxAccount?] = [:]
+
+  init(_ networks: ClientNetworks) { self.networks = networks }
+
+  fileprivate mutating func zone(of domain: String) -> InboxAccount {
+    let zone = zones[domain] ?? DomainZone.of(domain)
+    zones[domain] = zone
+    return .zone(zone)
+  }
+
+  fileprivate mutating func network(of peer: String?) -> InboxAccount? {
+    guard let peer else { return nil }
+    if let known = names[peer] { return known }
+    let network = networks.name(of: peer).map { InboxAccount.network($0) }
+    names.updateValue(network, forKey: peer)
+    return network
+  }
 }
 
 extension Post {
-  /// Returns how the post shares batches with those of others. `zones` keeps the zones of the domains so far.
-  func place(_ zones: inout [String: String]) -> InboxQueue<Post, InboxAccount>.Place {
-    if author.realm.isRemote {
-      let domain = author.address.domain
-      let zone = zones[domain] ?? DomainZone.of(domain)
-      zones[domain] = zone
-      return .shared(.zone(zone))
-    }
-    if author != Parley.nobody { return .shared(.user(author.id)) }
-    if case .work(let work) = intent, let user = work.user { return .shared(.user(user)) }
+  /// Returns how the post shares batches with those of others.
+  func place(_ places: inout InboxPlaces) -> InboxQueue<Post, InboxAccount>.Place {
+    // A zone is a network of its own.
+    if author.realm.isRemote { return .shared(places.zone(of: author.address.domain), in: nil) }
+    if author != Parley.nobody { return .shared(.user(author.id), in: places.network(of: peer)) }
+    if case .work(let work) = intent, let user = work.user { return .shared(.user(user), in: nil) }
     return .passing
   }
 }

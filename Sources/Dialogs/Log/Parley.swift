@@ -65,7 +65,7 @@ public final class Parley: Sendable {
       guests: registries.guests, realms: realmTable, contactGroups: registries.contactGroups,
       remotePresences: RemotePresences(bound: options.remotePresencesBytesMax),
       memory: OnlineMemory(options.memory.online) { networks.name(of: $0) }, clock: clock)
-    let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax)
+    let inbox = Inbox(metrics: metrics, bytesMax: options.inboxBytesMax, networks: networks)
     self.inbox = inbox
     let threads = max(2, options.threads)
     readers = SharedThreads(
@@ -348,10 +348,12 @@ public final class Parley: Sendable {
   public func post(
     _ intent: Intent, by author: Party, isFromBackend: Bool = false, isUncounted: Bool = false
   ) async throws(Problem) -> Receipt {
+    // The network of the request that this is a part of.
+    let network = ReadOwner.current?.networkName
     let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
       let post = Post(
         author: author, intent: intent, completion: .callback { continuation.resume(returning: $0) },
-        isFromBackend: isFromBackend || isUncounted)
+        isFromBackend: isFromBackend || isUncounted, from: network)
       if !submit(post, isFromBackend: isFromBackend) { continuation.resume(returning: .failure(.overloaded)) }
     }
     return try result.get()

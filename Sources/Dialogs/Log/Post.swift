@@ -25,6 +25,8 @@ public final class Post: Sendable {
   let isFromBackend: Bool
   /// The state of a request that is done in pieces; `nil` for a post that begins one, and for all others.
   let begun: Begun?
+  /// The network address of the client that has asked for it, where no session gets the outcome.
+  private let address: String?
 
   /// The progress of a request that several posts do (`Judge.leave`). It is an object, because ordinary posts have none.
   final class Begun: Sendable {
@@ -75,9 +77,11 @@ public final class Post: Sendable {
     case callback(@Sendable (Result<Receipt, Problem>) -> Void)
   }
 
+  /// - Parameter peer: The address of the client as `LiveSession.peer` has it, for a post whose outcome no session gets; `nil` if it is
+  ///   not known, or for one of the server itself.
   public init(
     author: Party, intent: Intent, inbound: Inbound? = nil, completion: Completion, behalf: Behalf? = nil,
-    isFromBackend: Bool = false
+    isFromBackend: Bool = false, from peer: String? = nil
   ) {
     self.author = author
     self.intent = intent
@@ -85,17 +89,18 @@ public final class Post: Sendable {
     self.completion = completion
     self.behalf = behalf
     self.isFromBackend = isFromBackend
+    address = peer
     component = nil
     trace = nil
     charge = nil
     begun = nil
   }
 
-  /// The network address of the client whose session it is; `nil` if it is not known.
+  /// The network address of the client whose session or request it is; `nil` if it is not known.
   var peer: String? {
     if case .session(let session, _) = completion { return session.peer }
     if case .room(.come(let onlineSession, _)) = intent { return onlineSession.session.peer }
-    return nil
+    return address
   }
 
   /// Creates the post of the same author under their stored id.
@@ -109,6 +114,7 @@ public final class Post: Sendable {
     trace = post.trace
     charge = post.charge
     isFromBackend = post.isFromBackend
+    address = post.address
     begun = post.begun
   }
 
@@ -123,6 +129,7 @@ public final class Post: Sendable {
     self.trace = trace
     charge = post.charge
     isFromBackend = post.isFromBackend
+    address = post.address
     begun = post.begun
   }
 
@@ -137,6 +144,7 @@ public final class Post: Sendable {
     trace = post.trace
     self.charge = charge
     isFromBackend = post.isFromBackend
+    address = post.address
     begun = post.begun
   }
 
@@ -151,6 +159,7 @@ public final class Post: Sendable {
     trace = post.trace
     charge = post.charge
     isFromBackend = post.isFromBackend
+    address = post.address
     begun = post.begun
   }
 
@@ -165,6 +174,7 @@ public final class Post: Sendable {
     trace = post.trace
     charge = begun.isSpread ? nil : post.charge
     isFromBackend = post.isFromBackend
+    address = post.address
     self.begun = begun
   }
 
@@ -183,6 +193,7 @@ public final class Post: Sendable {
     trace = post.trace
     charge = post.charge
     isFromBackend = post.isFromBackend
+    address = post.address
     begun = post.begun
   }
 }

@@ -1,33 +1,57 @@
-/// The committer's time that accounts have used in one batch, and the posts that wait for a later batch. Theory:
+/// The time of the committer that accounts and networks have used of one batch, and the posts that wait for a later one. Theory:
 ///
-/// The weight of a post is known before it is judged (`InboxQueue`), its time only afterwards: because of the data that its author has
-/// stored, a post may take as long as a thousand others. So an account also has a share of each batch's time. Once the share is used
-/// up, further posts of the account are not judged in this batch: they are put back into the inbox in their order, before all later
-/// posts of the account, and their stanzas do not count as handled yet (XEP-0198). A single post may exceed the share. So each batch
-/// does at least one post of each account in it, and others wait for no more than a share and one post of an account.
+/// The weight of a post is known before it is judged (`InboxQueue`), its time only afterwards: by what its author has stored, a post may
+/// take as long as a thousand others. So an account has a share of each batch's time as well, and so has a network, unless all of the
+/// batch is from that network. As soon as a post has used it up, further
+/// posts of the account or network are not judged in this batch: they go back to the inbox in their order, before all that the account
+/// has posted meanwhile, and their stanzas do not count as handled yet (XEP-0198). A single post may exceed the share. So others wait for
+/// no more than a share and one post of an account or network.
+///
+/// Many networks together have a bound, too: behind the post with which the batch has taken its time, whatever is not the server's own
+/// goes back. Whose posts go back for this alone gets the next turn before those who have used up a share. So a batch does at least one
+/// post, each account gets its turn in a later batch, and whoever comes waits for no more than the time of one batch and its own.
 ///
 /// A batch that fails is judged again in halves. The second half must not overtake posts that the first half has put back, so both
 /// halves use the same value, which is reset when a part fails.
 ///
-/// Ordinary posts are not counted (`Limits.sharedTimeLeast`): they cost only a comparison, and no memory.
+/// Ordinary posts count for the time of the batch alone (`Limits.sharedTimeLeast`): they cost two comparisons, and no memory.
 struct TimeShares {
+  private let batch: ArraySlice<Post>
+  private var places: InboxPlaces
+  /// The time of the batch so far.
+  private var total = Duration.zero
   private var used: [InboxAccount: Duration] = [:]
-  /// The accounts that have used up their share.
+  /// The accounts and networks that have used up their share.
   private var spent: Set<InboxAccount> = []
-  private var zones: [String: String] = [:]
+  /// The accounts of which a post waits because its network has used up its share: they may post from others as well.
+  private var held: Set<InboxAccount> = []
+  /// Whether all of the batch is from one network; `nil` while it was not asked for.
+  private var isOfOneNetwork: Bool?
   /// The posts that were not judged, in their order.
   private(set) var left: [Post] = []
 
-  /// Returns whether the account of a post has used up its share. Then the post waits for a later batch.
+  init(of batch: ArraySlice<Post>, _ places: InboxPlaces) {
+    self.batch = batch
+    self.places = places
+  }
+
+  private var isOver: Bool { total >= Limits.batchTime }
+
+  /// Returns whether the account of a post, its network or the batch has used up its time. Then the post waits for a later batch.
   mutating func leaves(_ post: Post) -> Bool {
-    guard !spent.isEmpty, case .shared(let account) = post.place(&zones), spent.contains(account) else { return false }
+    if spent.isEmpty, !isOver { return false }
+    guard case .shared(let account, in: let network) = post.place(&places) else { return false }
+    if !isOver, !spent.contains(account), !held.contains(account) {
+      guard let network, spent.contains(network) else { return false }
+      held.insert(account)
+    }
     left.append(post)
     return true
   }
 
-  /// Returns the posts of accounts that have not used up their share. The others wait for a later batch.
+  /// Returns the posts that are judged. The others wait for a later batch.
   mutating func taking(_ posts: ArraySlice<Post>) -> ArraySlice<Post> {
-    if spent.isEmpty { return posts }
+    if spent.isEmpty, !isOver { return posts }
     var taken: [Post] = []
     for post in posts where !leaves(post) { taken.append(post) }
     return taken[...]
@@ -35,9 +59,28 @@ struct TimeShares {
 
   /// Counts the time that a judged post has taken.
   mutating func count(_ time: Duration, of post: Post) {
-    guard time >= Limits.sharedTimeLeast, case .shared(let account) = post.place(&zones) else { return }
+    total += time
+    guard time >= Limits.sharedTimeLeast, case .shared(let account, in: let network) = post.place(&places)
+    else { return }
+    if add(time, to: account) >= Limits.batchShareTime { spent.insert(account) }
+    if let network, add(time, to: network) >= Limits.batchNetworkTime, !isAlone(network) { spent.insert(network) }
+  }
+
+  /// Returns whether an account or network has used up its share, so that its next turn is behind those of others.
+  func hasHadTurn(_ account: InboxAccount) -> Bool { spent.contains(account) }
+
+  private mutating func add(_ time: Duration, to account: InboxAccount) -> Duration {
     let sum = used[account, default: .zero] + time
     used[account] = sum
-    if sum >= Limits.batchShareTime { spent.insert(account) }
+    return sum
+  }
+
+  /// Returns whether nobody else waits for the batch.
+  private mutating func isAlone(_ network: InboxAccount) -> Bool {
+    if let isOfOneNetwork { return isOfOneNetwork }
+    var isAlone = true
+    for post in batch where isAlone { isAlone = post.place(&places).network == network }
+    isOfOneNetwork = isAlone
+    return isAlone
   }
 }

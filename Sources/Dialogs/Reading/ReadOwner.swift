@@ -19,8 +19,8 @@ public struct ReadOwner: Hashable, Sendable {
   }
 
   private let name: Name
-  /// The name of the network or zone that a user's reads come from.
-  private let networkName: String?
+  /// The name of the network or zone that a user's reads come from; `nil` if the user takes turns with all others.
+  let networkName: String?
   /// The budget to which long reads are charged; `nil` for reads that are free.
   let budget: SendingBudget?
   /// Whether they are charged as reads of what a session has missed.

@@ -531,7 +531,7 @@ extension Judge {
     tell(.vacated(session))
     if all.count > Limits.roomsAtOnce {
       let rest = RoomIntent.vacate(session, isLost: isLost)
-      tell(.later(Post(author: post.author, intent: .room(rest), completion: .none)))
+      tell(.later(Post(author: post.author, intent: .room(rest), completion: .none, from: post.peer)))
     }
     var receipt = Receipt(position: head)
     // A domain elsewhere is not charged for all of its users whose sessions end with its connection.

@@ -234,7 +234,7 @@ extension XMPPSession {
 
   func postConfirmation(after count: Int = 1) {
     guard let position = confirmation.due(after: count) else { return }
-    _ = parley.submit(Post(author: party, intent: .confirm(position), completion: .none))
+    _ = parley.submit(Post(author: party, intent: .confirm(position), completion: .none, from: handle.peer))
   }
 
   /// Handles an IQ result or error from the client to the server: the answer to a request, or to the one that was sent

@@ -101,7 +101,7 @@ extension XMPPSession {
     old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
     releaseHeld()
     confirmed(last)
-    enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none))
+    enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none, from: handle.peer))
     resumeWaiting()
   }
 

@@ -977,7 +977,8 @@ final class XMPPSession {
     if let nonce { door.suspended.remove(nonce, handle) }
     loopContext.remove(suspended: self)
     // What found the inbox full comes first: it may be what enters a room.
-    var last = unsent + [Post(author: party, intent: .room(.vacate(handle.id, isLost: isLost)), completion: .none)]
+    let vacate = Intent.room(.vacate(handle.id, isLost: isLost))
+    var last = unsent + [Post(author: party, intent: vacate, completion: .none, from: handle.peer)]
     if let post = outlet?.ending() { last.append(post) }
     unsent = []
     if party.realm.isRemote {

@@ -23,9 +23,8 @@ enum SetTyping: ServedOperation {
       }
       return .done
     }
-    guard call.parley.submit(Post(author: caller.user, intent: intent, completion: .none)) else {
-      throw Problem.overloaded
-    }
+    let post = Post(author: caller.user, intent: intent, completion: .none, from: call.address)
+    guard call.parley.submit(post) else { throw Problem.overloaded }
     return .done
   }
 

@@ -155,7 +155,7 @@ struct JingleSessions: Feature {
       _ = session.parley.submit(
         Post(
           author: session.party, intent: intent(.end(.failed, byApp: false), key, open.resource, session),
-          completion: .none))
+          completion: .none, from: session.handle.peer))
     }
   }
 
