@@ -124,6 +124,12 @@ public enum Limits {
   static let laneSlice = 256
   static let laneSliceTime: Duration = .microseconds(500)
   static let laneStep = 32
+  /// The time for which an event loop handles the input of all connections together before it looks at its sockets again (`LoopTurns`),
+  /// and of each slice of what is left: five milliseconds each, so that others wait for some ten. Input beyond it waits for its turn.
+  package static let laneTurnTime = stanzaTime * 128
+  /// The elements and commands after which the loop looks at the clock: a third of a millisecond of ordinary ones, and three of those
+  /// that take a hundred microseconds each.
+  package static let laneTurnStep = 32
   /// Deliveries of fan-outs that wait on one lane, as many as one account causes at once, with some 80 bytes each; a list of addresses
   /// behind a link is one. What
   /// goes to rooms beyond that waits as one item for all sessions of a room. Other deliveries, such as presences for a user's

@@ -12,10 +12,14 @@ enum DoorLimits {
   /// others keep it busy for longer: long enough that the other work of the moment does not take up all of it, and a
   /// tenth of the time of a slice. So long it also does nothing for a client that has made it write much (`gatheredBytesMax`).
   static let fanOutPause: TimeAmount = .microseconds(50)
-  /// The elements that are handled at once of what was read of one stream; the rest follows when the loop has looked at its other
-  /// sockets, for which it has `fanOutPause`. The smallest element takes 3 us and a stanza some 10 us, so that others wait for one
-  /// to three milliseconds, where one read of 64 KiB has 10,000 elements and would take thirty.
+  /// The elements that are handled at once of what was read of one stream, unless all streams together have used up the turn of the
+  /// loop before (`LoopTurns`); the rest follows when the loop has looked at its other sockets, for which it has `fanOutPause`. The
+  /// smallest element takes 3 us and a stanza some 10 us, so that others wait for one to three milliseconds, where one read of 64 KiB has
+  /// 10,000 elements and would take thirty.
   static let elementsAtOnce = 256
+  /// The pause of an event loop behind a slice of such input that has used up its time (`LoopTurns`): a tenth of it. In a shorter one the
+  /// deliveries that other threads bring meanwhile would keep the loop from looking at its sockets.
+  static let turnPause: TimeAmount = .microseconds(500)
   /// The contacts to whom a presence is shown, or whose presence is looked for, that count as one of these elements: some 150 ns
   /// each, whether they are online or not. Two presences of a user with 8,000 contacts are handled at once, some three milliseconds.
   static let contactsPerElement = 64

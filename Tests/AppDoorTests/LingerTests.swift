@@ -27,6 +27,11 @@ import Testing
     let changes = Mutex<[Bool]>([])
   }
 
+  /// The time by which the turns of the event loop are measured.
+  private final class TurnTime: Sendable {
+    let now = Mutex(ContinuousClock.now)
+  }
+
   /// A client that takes all and says nothing.
   private final class Line: SessionChannel {
     let eventLoop: any EventLoop
@@ -72,6 +77,7 @@ import Testing
     let loop = NIOAsyncTestingEventLoop()
     let clock = HandClock()
     let reading = Reading()
+    let turnTime = TurnTime()
     let juliet: Party
     let watcher: Watcher
 
@@ -84,7 +90,10 @@ import Testing
       options.judgingClocks = judging
       let parley = try Parley(store: store, clock: clock, options: options, logger: logger)
       accounts = Accounts(parley)
-      let lane = Lane { [loop] in loop.execute($0) }
+      let lane = Lane(
+        schedule: { [loop] body in loop.execute(body) }, pause: { [loop] body in loop.execute(body) },
+        turnPause: { [loop] _, body in loop.scheduleTask(in: .milliseconds(1)) { body() } },
+        now: { [turnTime] in turnTime.now.withLock { $0 } })
       let sessions = Mutex<UInt64>(0)
       door = AppDoor(
         accounts: accounts, settings: AppDoor.Settings(version: "0", registration: false, publicURL: nil), loops: loop,
@@ -234,6 +243,28 @@ import Testing
     try await send(1)
     #expect(scene.reading.changes.withLock { $0 } == [false])
     await scene.pass(1)
+    #expect(scene.reading.changes.withLock { $0 } == [false, true])
+  }
+
+  /// Commands that come when the event loop has worked for as long as it may wait for a turn, and keep their order.
+  @Test func commandsWaitForATurnOfTheLoop() async throws {
+    let scene = try await Scene()
+    let session = try await scene.connect(try await scene.logIn())
+    _ = scene.watcher.taken()
+    let commands = ["away", "chat"].map {
+      Array(#"{"id":"1","type":"presence","data":{"availability":"\#($0)"}}"#.utf8)
+    }
+    try await scene.loop.executeInContext { [door = scene.door, loop = scene.loop, turnTime = scene.turnTime] in
+      let turns = door.lane(loop).turns
+      _ = turns.worked(Limits.laneTurnStep)
+      turnTime.now.withLock { $0 += Limits.laneTurnTime }
+      _ = turns.worked(Limits.laneTurnStep)
+      for command in commands { command.withUnsafeBytes { session.value.take($0) } }
+    }
+    #expect(scene.reading.changes.withLock { $0 } == [false] && scene.watcher.taken().isEmpty)
+    await scene.pass(1)
+    await scene.loop.run()
+    #expect(scene.watcher.taken().map(\.availability) == [.away, .chat])
     #expect(scene.reading.changes.withLock { $0 } == [false, true])
   }
 

@@ -4,6 +4,9 @@ import Basics
 import Dialogs
 import DialogsFixtures
 import NIOCore
+import NIOEmbedded
+import ServerMetrics
+import Synchronization
 import Testing
 import XMLStream
 import XMPP
@@ -192,6 +195,31 @@ import XMPP
     try await loop.submit { client.value.connection.lost() }.get()
     await listener.stopAccepting()
     try await network.end()
+  }
+
+  /// What comes when the loop has worked for as long as it may waits for a turn.
+  @Test func inputWaitsForATurnOfTheLoop() throws {
+    final class Time: Sendable { let now = Mutex(ContinuousClock.now) }
+    let network = try ServerNetwork()
+    let (loop, time) = (EmbeddedEventLoop(), Time())
+    let loopContext = LoopContext(loop: loop, Metrics(), now: { time.now.withLock { $0 } })
+    let turns = loopContext.lane.turns
+    let connection = XMPPConnection(
+      door: network.door, loopContext: loopContext, framing: .document, isSecured: true, peer: "192.0.2.1",
+      memory: MemoryBound().enter("192.0.2.1") {}, onLoginEnded: { _ in })
+    let client = Client(connection, AsyncStream<Write>.makeStream().continuation)
+    let isOver = [Duration.zero, Limits.laneTurnTime].map { passed in
+      time.now.withLock { $0 += passed }
+      return turns.worked(Limits.laneTurnStep)
+    }
+    #expect(isOver == [false, true])
+    connection.received(ByteBuffer(string: Self.header))
+    connection.flush()
+    #expect(client.writeCount == 0 && !connection.mayRead())
+    loop.advanceTime(by: DoorLimits.fanOutPause)
+    #expect(client.writeCount == 1 && connection.mayRead())
+    connection.lost()
+    network.group.shutdownGracefully { _ in }
   }
 
   /// The payloads of one BOSH request are processed one after the other, too.

@@ -50,6 +50,9 @@ final class AppSession {
   private var refusals = 0
   /// The frames that came before `hello`.
   private var framesBeforeHello = 0
+  /// Whether its commands wait for a turn of the event loop.
+  private var waitsForTurn = false
+  private lazy var turns = door.lane(channel.eventLoop).turns
   /// The memory of the output that the client does not read.
   private var unread: MemoryBound.Holder?
   /// Whether the client ended the session by itself.
@@ -157,6 +160,7 @@ final class AppSession {
     unread?.release()
     unread = nil
     backlog = []
+    waitsForTurn = false
     guard let session = was.session else { return }
     session.end(self)
     let now = parley.clock.now
@@ -210,12 +214,13 @@ final class AppSession {
 
   // MARK: Reading
 
-  /// Reads the socket while there is room for further commands, while the client reads the answers, and while the user
-  /// has not sent as many bytes as one may; and not while the client is being identified, as what strangers send would wait.
+  /// Reads the socket while there is room for further commands, while the client reads the answers, while the user has not sent as many
+  /// bytes as one may, and while no command waits for a turn of the loop; and not while the client is being identified, as what strangers
+  /// send would wait.
   func regulateReading() {
     let isIdentifying = if case .identifying = state { true } else { false }
     let mustStop =
-      isIdentifying || !isWritable || isHeldBack || backlog.count >= AppLimits.backlogMax
+      isIdentifying || !isWritable || isHeldBack || waitsForTurn || backlog.count >= AppLimits.backlogMax
       || backlogBytes >= AppLimits.backlogBytesMax || (open?.awaited.count ?? 0) >= AppLimits.inFlightMax
     if mustStop == isReadingStopped { return }
     isReadingStopped = mustStop
@@ -267,8 +272,28 @@ final class AppSession {
       return close(.badFrame, Problem(error))
     }
     if case .identifying = state { return wait(frame, text.count) }
-    if open?.isResolving == true { return wait(frame, text.count) }
+    guard let open else { return carryOut(frame) }
+    if turns.isOver { waitForTurn() }
+    if open.isResolving || waitsForTurn { return wait(frame, text.count) }
     carryOut(frame)
+    if turns.worked(1) { waitForTurn() }
+  }
+
+  /// Continues with the commands in a turn of their own, as the event loop has worked for long. Where networks do not take turns, users
+  /// do.
+  private func waitForTurn() {
+    guard !waitsForTurn, let open else { return }
+    waitsForTurn = true
+    regulateReading()
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    let network = parley.options.networks.name(of: address) ?? open.caller.user.address.description
+    turns.wait(self, in: network) {
+      let session = me.value
+      session.waitsForTurn = false
+      if case .closed = session.state { return }
+      session.drainBacklog()
+      session.flush()
+    }
   }
 
   private func wait(_ frame: CommandFrame, _ bytes: Int) {
@@ -279,7 +304,10 @@ final class AppSession {
 
   /// Continues with the waiting commands.
   func drainBacklog() {
-    while !backlog.isEmpty, let session = open, !session.isResolving { carryOut(backlog.removeFirst()) }
+    while !waitsForTurn, !backlog.isEmpty, let session = open, !session.isResolving {
+      carryOut(backlog.removeFirst())
+      if turns.worked(1) { waitForTurn() }
+    }
     if backlog.isEmpty { backlogBytes = 0 }
     regulateReading()
   }

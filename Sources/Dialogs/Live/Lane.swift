@@ -84,6 +84,8 @@ public final class Lane: Sendable {
     }
   }
 
+  /// The turns of connections whose input takes the lane long.
+  public let turns: LaneTurns
   private let mailbox = Mutex<[Item]>([])
   // A lock of its own, which the threads that deliver do not wait for.
   private let fanOuts: Mutex<FanOuts>
@@ -102,14 +104,32 @@ public final class Lane: Sendable {
     ) { .now }
   }
 
+  /// Creates the lane of an event loop with connections.
+  ///
+  /// - Parameters:
+  ///   - turnPause: Runs its argument as `pause` does, or after a longer time, in which the lane surely looks at its sockets.
+  ///   - now: The clock.
+  package convenience init(
+    schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    turnPause: @escaping @Sendable (_ isLong: Bool, @escaping @Sendable () -> Void) -> Void,
+    now: @escaping @Sendable () -> ContinuousClock.Instant
+  ) {
+    self.init(
+      schedule: schedule, pause: pause, turnPause: turnPause, waitingMax: Limits.laneWaitingMax,
+      takenApartMax: Limits.laneTakenApartMax, now: now)
+  }
+
   init(
     schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, waitingMax: Int, takenApartMax: Int,
-    now: @escaping @Sendable () -> ContinuousClock.Instant
+    pause: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    turnPause: (@Sendable (_ isLong: Bool, @escaping @Sendable () -> Void) -> Void)? = nil, waitingMax: Int,
+    takenApartMax: Int, now: @escaping @Sendable () -> ContinuousClock.Instant
   ) {
     self.schedule = schedule
     self.pause = pause
     self.now = now
+    turns = LaneTurns(schedule: schedule, pause: turnPause ?? { _, body in pause(body) }, now: now)
     fanOuts = Mutex(FanOuts(queue: LaneQueue(waitingMax: waitingMax, takenApartMax: takenApartMax)))
   }
 

@@ -54,6 +54,7 @@ struct ReadingPauses: OptionSet {
   static let lookups = ReadingPauses(rawValue: 8)
   /// The user has sent as much as one may (`SendingBudget`).
   static let sending = ReadingPauses(rawValue: 16)
-  /// Much was written, or many elements of one read were handled (`DoorLimits.elementsAtOnce`): the loop's other work is due.
+  /// Much was written, or many elements of one read were handled (`DoorLimits.elementsAtOnce`), or of all connections together
+  /// (`LaneTurns`): the loop's other work is due.
   static let turn = ReadingPauses(rawValue: 32)
 }

@@ -29,18 +29,23 @@ final class LoopContext {
   private var peerChecks: [() -> Bool] = []
   private var pausesPeerChecks = false
 
-  init(loop: any EventLoop, _ metrics: Metrics) {
+  init(
+    loop: any EventLoop, _ metrics: Metrics, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
     self.loop = loop
     self.metrics = metrics
     let loop = loop
     // A loop runs the work that is executed on it before it looks at its sockets again, and a timer that is due counts as such
     // work. A timer that is not due yet lets it look.
-    lane = Lane { body in
-      loop.execute(body)
-    } pause: { body in
-      metrics.fanOutPauses.add()
-      loop.scheduleTask(in: DoorLimits.fanOutPause) { body() }
-    }
+    lane = Lane(
+      schedule: { body in loop.execute(body) },
+      pause: { body in
+        metrics.fanOutPauses.add()
+        loop.scheduleTask(in: DoorLimits.fanOutPause) { body() }
+      },
+      turnPause: { isLong, body in
+        loop.scheduleTask(in: isLong ? DoorLimits.turnPause : DoorLimits.fanOutPause) { body() }
+      }, now: now)
   }
 
   /// Runs the check of a peer's signature over a handshake: at once, or some milliseconds after the one before it, as each takes up to

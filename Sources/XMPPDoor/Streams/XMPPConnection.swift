@@ -17,7 +17,8 @@ import XMPP
 /// more, and the output gathers here, where it is counted. And it pauses while the user has sent as much as one may.
 ///
 /// One read of the socket may hold a thousand requests with large answers. So the output is sent as soon as it is much
-/// (`DoorLimits.gatheredBytesMax`), and the rest of the input is processed in a turn of its own, once the transport takes more.
+/// (`DoorLimits.gatheredBytesMax`), and the rest of the input is processed in a turn of its own, once the transport takes more. So it is
+/// behind many elements, of this connection or of all together (`LaneTurns`).
 final class XMPPConnection: SessionOutlet {
   let door: DoorContext
   let loopContext: LoopContext
@@ -190,12 +191,13 @@ final class XMPPConnection: SessionOutlet {
   }
 
   /// Goes on with the input, and with what waits for the client to read, in a turn of its own. The loop does its other work
-  /// before, however fast the client reads.
+  /// before, however fast the client reads. Where networks do not take turns, users do.
   private func waitForTurn() {
     guard !pauses.contains(.turn) else { return }
     pause(.turn)
     let me = NIOLoopBound(self, eventLoop: loop)
-    loop.scheduleTask(in: DoorLimits.fanOutPause) {
+    let network = door.parley.options.networks.name(of: peer) ?? (session == nil ? nil : owner)
+    loopContext.lane.turns.wait(self, in: network) {
       let connection = me.value
       connection.pauses.remove(.turn)
       // Otherwise the transport reports when it takes more.
@@ -223,6 +225,7 @@ final class XMPPConnection: SessionOutlet {
     noteLife()
     uncharged += bytes.readableBytes
     defer { countMemory() }
+    if loopContext.lane.turns.isOver { waitForTurn() }
     if !pauses.isEmpty || backlog.readableBytes > 0 {
       backlog.writeBuffer(&bytes)
       return
@@ -247,6 +250,7 @@ final class XMPPConnection: SessionOutlet {
     noteLife()
     events.append(event)
     eventBytes += Self.bytes(of: event)
+    if loopContext.lane.turns.isOver { waitForTurn() }
     drainEvents()
     countMemory()
   }
@@ -513,7 +517,8 @@ final class XMPPConnection: SessionOutlet {
 
   func handled(elements count: Int) {
     handledAtOnce += count
-    if handledAtOnce < DoorLimits.elementsAtOnce { return }
+    let isLoopBusy = loopContext.lane.turns.worked(count)
+    if handledAtOnce < DoorLimits.elementsAtOnce, !isLoopBusy { return }
     handledAtOnce = 0
     waitForTurn()
   }

@@ -160,7 +160,7 @@ class RemoteConnection: ChannelInboundHandler {
     guard !waitsForTurn else { return }
     waitsForTurn = true
     let me = NIOLoopBound(self, eventLoop: loopContext.loop)
-    loopContext.loop.scheduleTask(in: DoorLimits.fanOutPause) {
+    loopContext.lane.turns.wait(self, in: sending.account.shareName) {
       let connection = me.value
       connection.waitsForTurn = false
       if connection.isOver { return }
@@ -172,6 +172,7 @@ class RemoteConnection: ChannelInboundHandler {
     var bytes = unwrapInboundIn(data)
     uncharged += bytes.readableBytes
     bytesCame()
+    if loopContext.lane.turns.isOver { waitForTurn() }
     if isPaused || backlog.readableBytes > 0 {
       backlog.writeBuffer(&bytes)
     } else {
@@ -266,7 +267,8 @@ class RemoteConnection: ChannelInboundHandler {
       waitForTurn()
     }
     handledAtOnce += 1
-    if handledAtOnce >= DoorLimits.elementsAtOnce {
+    let isLoopBusy = loopContext.lane.turns.worked(1)
+    if handledAtOnce >= DoorLimits.elementsAtOnce || isLoopBusy {
       handledAtOnce = 0
       waitForTurn()
     }

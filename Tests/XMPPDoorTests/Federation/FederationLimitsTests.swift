@@ -8,6 +8,7 @@ import NIOCore
 import NIOEmbedded
 import NIOPosix
 import ServerMetrics
+import Synchronization
 import Testing
 import XMLStream
 import XMPP
@@ -822,6 +823,53 @@ import XMPP
       #expect(connection.count == count)
     }
     _ = try? channel.finish()
+    network.group.shutdownGracefully { _ in }
+  }
+
+  private final class Working: RemoteConnection {
+    var count = 0
+    /// What each element takes.
+    var work: () -> Void = {}
+    override func received(_ event: consuming ReaderEvent) {
+      guard case .element = event else { return }
+      count += 1
+      work()
+    }
+  }
+
+  /// All connections of a loop together have a bound of its time; whoever comes then waits for a turn.
+  @Test func connectionsShareTheTurnsOfTheirLoop() throws {
+    final class Time: Sendable { let now = Mutex(ContinuousClock.now) }
+    let network = try ServerNetwork()
+    let (loop, time) = (EmbeddedEventLoop(), Time())
+    let loopContext = LoopContext(loop: loop, Metrics(), now: { time.now.withLock { $0 } })
+    func connection(_ peer: String) throws -> (EmbeddedChannel, Working) {
+      let channel = EmbeddedChannel(loop: loop)
+      let connection = Working(
+        door: network.door, loopContext: loopContext, peer: peer, contentNamespace: NS.server, unreadBytesMax: 1)
+      // Two looks at the clock are half of a turn.
+      connection.work = { time.now.withLock { $0 += Limits.laneTurnTime / (2 * Limits.laneTurnStep) } }
+      try channel.pipeline.syncOperations.addHandler(connection)
+      try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5269)).wait()
+      return (channel, connection)
+    }
+    func send(_ count: Int, to channel: EmbeddedChannel) throws {
+      try channel.writeInbound(ByteBuffer(string: RawServer.header() + String(repeating: "<message/>", count: count)))
+    }
+    let (many, few) = (try connection("192.0.2.1"), try connection("192.0.2.2"))
+    try send(200, to: many.0)
+    // The header counts, too, and takes no time. The first look begins the turn.
+    #expect(many.1.count == 3 * Limits.laneTurnStep - 1)
+    try send(10, to: few.0)
+    #expect(few.1.count == 0)
+    // The first slice is used up as well, and in the next one it is the other's turn.
+    loop.advanceTime(by: DoorLimits.fanOutPause)
+    #expect(many.1.count == 5 * Limits.laneTurnStep - 1 && few.1.count == 0)
+    loop.advanceTime(by: DoorLimits.fanOutPause)
+    #expect(few.1.count == 0)
+    loop.advanceTime(by: DoorLimits.turnPause)
+    #expect(many.1.count == 200 && few.1.count == 10)
+    for channel in [many.0, few.0] { _ = try? channel.finish() }
     network.group.shutdownGracefully { _ in }
   }
 
