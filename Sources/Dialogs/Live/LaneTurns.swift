@@ -4,12 +4,14 @@ import Synchronization
 ///
 ///     if lane.turns.worked(1) { lane.turns.wait(connection, in: network) { ... } }
 public final class LaneTurns: Sendable {
+  public typealias Job = @Sendable () -> Void
+
   private enum Owner: Hashable {
     case connection(ObjectIdentifier)
     case network(String)
   }
 
-  private let turns = Mutex(LoopTurns<Owner, @Sendable () -> Void>(time: Limits.laneTurnTime))
+  private let turns = Mutex(LoopTurns<Owner, Job>(time: Limits.laneTurnTime))
   // Each element looks at these, which cost no lock.
   private let counted = Atomic(0)
   private let over = Atomic(false)
@@ -58,7 +60,7 @@ public final class LaneTurns: Sendable {
   /// - Parameters:
   ///   - connection: Whose job it is. It has no other one that waits, and is kept by this one.
   ///   - network: The name of its network, whose connections share its turns; `nil` if it takes turns with all networks.
-  public func wait(_ connection: AnyObject, in network: String?, _ job: @escaping @Sendable () -> Void) {
+  public func wait(_ connection: AnyObject, in network: String?, _ job: @escaping Job) {
     let owner = Owner.connection(ObjectIdentifier(connection))
     let begins = turns.withLock { $0.add(job, of: owner, in: network.map { Owner.network($0) }) }
     if begins { pause(false) { self.serve() } }
@@ -74,7 +76,7 @@ public final class LaneTurns: Sendable {
     if let isLong { pause(isLong) { self.serve() } }
   }
 
-  private func next() -> (@Sendable () -> Void)? {
+  private func next() -> Job? {
     let look = now()
     return turns.withLock { $0.next(at: look) }
   }
