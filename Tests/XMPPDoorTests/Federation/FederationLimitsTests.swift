@@ -793,6 +793,11 @@ import XMPP
     }
   }
 
+  /// What the streams of a loop share, in a time that does not pass.
+  private static func context(_ loop: any EventLoop) -> LoopContext {
+    LoopContext(loop: loop, Metrics(), now: { [now = ContinuousClock.now] in now })
+  }
+
   /// A read is handled in pieces, between which others are served. What is read beyond the burst makes a debt, which is paid off with
   /// time.
   @Test func soManyStanzasAreReadAtOnceAndInTime() throws {
@@ -801,7 +806,7 @@ import XMPP
     let loop = EmbeddedEventLoop()
     let channel = EmbeddedChannel(loop: loop)
     let connection = Counting(
-      door: network.door, loopContext: LoopContext(loop: loop, Metrics()), peer: "test", contentNamespace: NS.server,
+      door: network.door, loopContext: Self.context(loop), peer: "test", contentNamespace: NS.server,
       unreadBytesMax: 1)
     try channel.pipeline.syncOperations.addHandler(connection)
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5269)).wait()
@@ -888,7 +893,7 @@ import XMPP
     let loop = EmbeddedEventLoop()
     let channel = EmbeddedChannel(loop: loop)
     let connection = Answering(
-      door: network.door, loopContext: LoopContext(loop: loop, Metrics()), peer: "test", contentNamespace: NS.server,
+      door: network.door, loopContext: Self.context(loop), peer: "test", contentNamespace: NS.server,
       unreadBytesMax: 1 << 20)
     try channel.pipeline.syncOperations.addHandler(connection)
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 5269)).wait()
