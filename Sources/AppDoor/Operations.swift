@@ -173,7 +173,7 @@ struct OperationEntry: Sendable {
   }
 
   private init<Op: Operation>(
-    _ operation: Op.Type, takesBytes: Bool = false, streams: Bool = false, bytesMax: Int = AppLimits.bodyBytesMax,
+    _ operation: Op.Type, takesBytes: Bool = false, streams: Bool = false, bytesMax: Int? = nil,
     _ perform: @escaping @Sendable (Op.Input, [UInt8], RequestContext) async throws -> Answer
   ) {
     name = Op.name
@@ -185,7 +185,7 @@ struct OperationEntry: Sendable {
     rate = Op.rate
     self.takesBytes = takesBytes
     self.streams = streams
-    self.bytesMax = bytesMax
+    self.bytesMax = bytesMax ?? (Op.needsCaller ? AppLimits.bodyBytesMax : AppLimits.strangerBodyBytesMax)
     self.perform = { (input, call) in try await perform(input.decode(Op.Input.self), input.bytes, call) }
   }
 

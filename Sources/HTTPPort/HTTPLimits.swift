@@ -2,7 +2,7 @@ import NIOCore
 
 /// The bounds of the port, each with its reason and the behaviour when it is reached. The sites bound bodies and
 /// messages.
-enum HTTPLimits {
+package enum HTTPLimits {
   /// The maximum number of open connections without a login, of all ports of clients together: a browser keeps some for a
   /// minute, and each costs some kilobytes; a quarter of the limit of open files, if that is less. At the bound the network
   /// with the most of them loses its oldest to each new connection. WebSockets of logged-in users do not count, nor do
@@ -68,6 +68,10 @@ enum HTTPLimits {
   /// continue.
   static let bodyBytesPerSecond: Int64 = 4_096
   static let bodyGrace: TimeAmount = .seconds(30)
+  /// The values of a JSON text, of a body or of a frame of a WebSocket: eight times the 500 hashes of the longest list that a user's
+  /// client sends. A text of 64 KiB could have 30,000, or 9,000 objects with a member each, which take 2 MB and milliseconds. A text
+  /// with more values is refused like a text that is not JSON.
+  package static let jsonValuesMax = 4_096
   /// The requests of one logged-in user that are under way at all HTTP ports, including long polls and streams of events: these are
   /// at most 32 (`Limits.sessionsPerUserMax`), and only a program that sends thousands in a second has as many others at once. The
   /// next request is refused with 429 `requests-too-many`. Uploads have a lower bound (`Limits.uploadsPerUserMax`), sessions of BOSH

@@ -51,7 +51,7 @@ public struct OperationInput: Sendable {
     if takesBytes {
       bytes = body
     } else if !body.isEmpty {
-      do throws(JSONError) { json = try JSONValue(parsing: body) } catch {
+      do throws(JSONError) { json = try JSONValue(parsing: body, valuesMax: HTTPLimits.jsonValuesMax) } catch {
         throw Problem(error)
       }
       guard case .object = json else {

@@ -16,8 +16,10 @@ extension JSONValue {
 
   /// Parses one complete JSON text (RFC 8259). Stricter than the RFC: names within an object must differ (8259 4 leaves
   /// their meaning open), strings must be valid Unicode (8259 8.2).
-  public init(parsing bytes: UnsafeRawBufferPointer) throws(JSONError) {
-    var parser = JSONParser(bytes)
+  ///
+  /// - Parameter valuesMax: The maximum number of values, those within others included.
+  public init(parsing bytes: UnsafeRawBufferPointer, valuesMax: Int = .max) throws(JSONError) {
+    var parser = JSONParser(bytes, valuesMax: valuesMax)
     parser.skipSpace()
     self = try parser.value(depth: 0)
     parser.skipSpace()
@@ -34,9 +36,11 @@ extension JSONValue {
     self = try result.get()
   }
 
-  public init(parsing bytes: [UInt8]) throws(JSONError) {
+  public init(parsing bytes: [UInt8], valuesMax: Int = .max) throws(JSONError) {
     let result: Result<JSONValue, JSONError> = bytes.withUnsafeBytes { bytes in
-      do throws(JSONError) { return .success(try JSONValue(parsing: bytes)) } catch { return .failure(error) }
+      do throws(JSONError) { return .success(try JSONValue(parsing: bytes, valuesMax: valuesMax)) } catch {
+        return .failure(error)
+      }
     }
     self = try result.get()
   }
@@ -47,8 +51,13 @@ extension JSONValue {
 private struct JSONParser {
   private let bytes: UnsafeRawBufferPointer
   private(set) var offset = 0
+  private let valuesMax: Int
+  private var valueCount = 0
 
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(_ bytes: UnsafeRawBufferPointer, valuesMax: Int) {
+    self.bytes = bytes
+    self.valuesMax = valuesMax
+  }
 
   func error(_ reason: String, member: String? = nil) -> JSONError {
     JSONError(offset: offset, reason: reason, member: member)
@@ -64,6 +73,8 @@ private struct JSONParser {
     guard depth <= JSONValue.depthMax else {
       throw error("The JSON is nested deeper than \(JSONValue.depthMax) levels")
     }
+    valueCount += 1
+    guard valueCount <= valuesMax else { throw error("The JSON has more than \(valuesMax) values") }
     guard let byte = peek else { throw error("The JSON ends too early") }
     switch byte {
     case UInt8(ascii: "{"): return try object(depth: depth)

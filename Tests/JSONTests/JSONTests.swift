@@ -43,6 +43,14 @@ import Testing
     #expect(throws: JSONError.self) { try JSONValue(parsing: String(repeating: "[", count: 60_000)) }
   }
 
+  @Test func valuesAreBounded() throws {
+    // The array is a value, too.
+    let three = Array("[0,{\"a\":1}]".utf8)
+    #expect(try JSONValue(parsing: three, valuesMax: 4) == JSONValue(parsing: three))
+    let error = #expect(throws: JSONError.self) { try JSONValue(parsing: three, valuesMax: 3) }
+    #expect(error?.reason == "The JSON has more than 3 values")
+  }
+
   @Test func manyMembersAreStillTold() throws {
     let members = (0..<1_000).map { "\"m\($0)\":\($0)" }.joined(separator: ",")
     #expect(try JSONValue(parsing: "{\(members)}")["m999"] == .number("999"))

@@ -264,7 +264,7 @@ final class AppSession {
     charge(stanzas: 0, bytes: text.count)
     let frame: CommandFrame
     do throws(JSONError) {
-      let value = try JSONValue(parsing: text)
+      let value = try JSONValue(parsing: text, valuesMax: HTTPLimits.jsonValuesMax)
       do throws(InputError) { frame = try CommandFrame(value) } catch {
         return close(.badFrame, Problem(.malformed, "frame-malformed", error.text))
       }
