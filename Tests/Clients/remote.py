@@ -166,7 +166,7 @@ def every_command(checks, server, shell):
             elif end == HERE:
                 expect(done.returncode == 2 and "(command-local)" in done.stderr, f"{done}")
             elif end == LOCAL:
-                expect(done.returncode == 1 and "own machine only" in done.stderr, f"{done}")
+                expect(done.returncode == 1 and "only on the server's own machine" in done.stderr, f"{done}")
             else:
                 expect(done.returncode == 0, f"{done}")
             if end == NUMBER:

@@ -40,8 +40,8 @@ import Testing
       "tls.acme.eab_key": "/etc/eab.key",
     ])
     #expect(settings.acme?.external == .init(keyID: "kid-1", keyFile: "/etc/eab.key"))
-    #expect(try errors(["tls.acme.eab_key_id": "kid-1"])[0].contains("tls.acme.eab_key is missing beside it"))
-    #expect(try errors(["tls.acme.eab_key": "/etc/eab.key"])[0].contains("tls.acme.eab_key_id is missing beside it"))
+    #expect(try errors(["tls.acme.eab_key_id": "kid-1"])[0].contains("tls.acme.eab_key must be set as well"))
+    #expect(try errors(["tls.acme.eab_key": "/etc/eab.key"])[0].contains("tls.acme.eab_key_id must be set as well"))
   }
 
   @Test func onlyWhatIsServedIsCertified() throws {

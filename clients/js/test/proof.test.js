@@ -51,18 +51,14 @@ test("the server asks for a proof, and a new account has one", async () => {
     olivia.request("POST", "/users", { body: { ...account, username: "orsino", proof }, token: false }),
     "registration-proof-required",
   );
-  const antonio = client(),
-    { request } = antonio;
   let proofs = 0;
-  antonio.request = (method, path, input) => {
-    if (input?.body?.proof) proofs++;
-    return request.call(
-      antonio,
-      method,
-      path,
-      proofs === 1 ? { ...input, body: { ...input.body, proof: `${input.body.proof}0` } } : input,
-    );
-  };
+  const antonio = client({
+    fetch: (address, input) => {
+      const body = input?.body ? JSON.parse(input.body) : {};
+      if (!body.proof || ++proofs > 1) return fetch(address, input);
+      return fetch(address, { ...input, body: JSON.stringify({ ...body, proof: `${body.proof}0` }) });
+    },
+  });
   assert.equal((await antonio.signUp({ username: "antonio", password })).id, "antonio");
   assert.equal(proofs, 2, "a proof that is refused is followed by another");
   const maria = client();
