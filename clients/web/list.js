@@ -6,7 +6,6 @@ import { icons } from "./icons.js";
 import { mayWrite } from "./composer.js";
 import { nearby } from "./nearby.js";
 import { SEARCH_PAGES, firstFound, newChat, newGroup, personItem, publicDialogs, requests } from "./newchat.js";
-import { settingsScreen } from "./account/settings.js";
 import { starsScreen } from "./stars.js";
 import { summary } from "./summary.js";
 import { cleanAddress, cleanText, cut, folded, marked } from "./text.js";
@@ -110,7 +109,13 @@ export class DialogList {
     this.me = h("button", {
       type: "button",
       class: "me",
-      on: { click: () => this.show(settingsScreen(app, () => this.show())) },
+      on: {
+        click: () =>
+          attempt(async () => {
+            const { settingsScreen } = await import("./account/settings.js");
+            this.show(settingsScreen(app, () => this.show()));
+          }),
+      },
     });
     this.state = h("div", { class: "link-state", role: "status", hidden: true });
     this.search = h("input", {

@@ -3,7 +3,6 @@
 import { fill, h, later, name, svg, whenReleased } from "./dom.js";
 import { t } from "./i18n.js";
 import { icons } from "./icons.js";
-import { invite } from "./invite.js";
 import { cleanAddress, cleanName, folded } from "./text.js";
 import { attempt, button, field, sheet } from "./ui.js";
 
@@ -118,7 +117,9 @@ export function newChat(app) {
         svg(icon),
         label,
       );
-    const inviting = line(icons.userAdd, t("invite"), () => invite(app));
+    const inviting = line(icons.userAdd, t("invite"), () =>
+      attempt(async () => (await import("./invite.js")).invite(app)),
+    );
     inviting.hidden = true;
     if (!app.isGuest)
       app.parley.info().then(

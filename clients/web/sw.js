@@ -13,12 +13,12 @@ worker.addEventListener("install", (event) => {
   event.waitUntil(keep());
 });
 
-/** Keeps the page and what it links to: the first visit was not seen by this worker. The browser has most of it already. */
+/** Keeps the page, what it links to and what it loads later: the first visit was not seen by this worker. The browser has most of it already. */
 async function keep() {
   const cache = await caches.open(CACHE);
   const answer = await fetch("/");
   if (!answer.ok) return;
-  const files = [...(await answer.clone().text()).matchAll(/(?:href|src)="(\/client\/[^"]+)"/g)].map(
+  const files = [...(await answer.clone().text()).matchAll(/(?:href|src|content)="(\/client\/[^"]+)"/g)].map(
     (match) => match[1],
   );
   await Promise.all([cache.put("/", answer), cache.addAll(files)]);
