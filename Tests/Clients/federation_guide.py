@@ -85,5 +85,5 @@ def run(checks):
             printed = org.type(rule)
             expect("*.spam.example" in printed and "strangers at night" in printed, printed)
             printed = org.type(repair)
-            expect("Closed" in printed and "Tries" in printed, printed)
+            expect("Closed" in printed and "Trying" in printed, printed)
     print(f"        all of it took {time.monotonic() - began:.0f} s")

@@ -305,7 +305,7 @@ def configuration(fixture, to):
         "slow_mode_duration": ["86400", "0"], "roomadmins": [["romeo@localhost"], []],
         "roomowners": [["juliet@localhost", "romeo@localhost"], ["juliet@localhost"]],
     }.items()} | {"muc#maxhistoryfetch": ["0", "100"], "parley#history": ["since-join", "all"], "parley#retention": ["1", "36500", ""],
-                  "parley#acceptremote": offered}
+                  "parley#acceptremote": offered, "parley#readonly": offered}
     form = shown()
 
     def use(name, values):
