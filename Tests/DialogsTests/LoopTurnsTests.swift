@@ -22,40 +22,40 @@ import Testing
   @Test func aTurnHasABoundForAllConnectionsTogether() {
     var turns = LoopTurns<String, String>(time: .milliseconds(5))
     // The first look begins it, and only that.
-    #expect(turns.worked(until: at(0)))
+    #expect(turns.worked(until: at(0)) == true)
     #expect(!turns.worked(until: at(4)) && !turns.isOver)
     #expect(!turns.worked(until: at(5)) && turns.isOver)
     turns.turnEnded()
     #expect(!turns.isOver)
-    #expect(turns.worked(until: at(6)))
+    #expect(turns.worked(until: at(6)) == true)
     #expect(!turns.worked(until: at(10)) && !turns.isOver)
   }
 
   @Test func networksTakeTurnsAndConnectionsWithinThem() {
     var turns = LoopTurns<String, String>(time: .milliseconds(5))
     // A slice is scheduled once.
-    #expect(turns.add("a1", of: "a1", in: "network"))
-    for number in 2...9 { #expect(!turns.add("a\(number)", of: "a\(number)", in: "network")) }
-    #expect(!turns.add("b", of: "b", in: "another"))
-    #expect(!turns.add("c", of: "c", in: nil))
+    #expect(turns.add("a1", of: "a1", in: "network") == true)
+    for number in 2...9 { #expect(turns.add("a\(number)", of: "a\(number)", in: "network") == false) }
+    #expect(turns.add("b", of: "b", in: "another") == false)
+    #expect(turns.add("c", of: "c", in: nil) == false)
     #expect(slice(&turns, at: 0) == ["a1", "b", "c", "a2", "a3"])
     #expect(turns.endSlice() == true)
     // Whoever comes meanwhile is served before the rest.
-    #expect(!turns.add("d", of: "d", in: "another"))
+    #expect(turns.add("d", of: "d", in: "another") == false)
     #expect(slice(&turns, at: 10) == ["a4", "d", "a5", "a6", "a7"])
     #expect(turns.endSlice() == true)
     #expect(slice(&turns, at: 20) == ["a8", "a9"])
     #expect(turns.endSlice() == nil)
-    #expect(turns.add("a1", of: "a1", in: "network"))
+    #expect(turns.add("a1", of: "a1", in: "network") == true)
   }
 
   /// A connection that has more to do waits for the next slice, for which the loop needs no long pause.
   @Test func aConnectionHasOneJobInASlice() {
     var turns = LoopTurns<String, String>(time: .milliseconds(5))
-    #expect(turns.add("1", of: "a", in: nil))
+    #expect(turns.add("1", of: "a", in: nil) == true)
     turns.beginSlice(at: at(0))
     #expect(turns.next(at: at(0)) == "1")
-    #expect(!turns.add("2", of: "a", in: nil))
+    #expect(turns.add("2", of: "a", in: nil) == false)
     #expect(turns.next(at: at(1)) == nil)
     #expect(turns.endSlice() == false)
     #expect(slice(&turns, at: 2) == ["2"])

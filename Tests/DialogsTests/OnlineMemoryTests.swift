@@ -126,8 +126,8 @@ import Testing
     for number in 0..<200 { directed.sent(isAvailable: true, to: try address(number)) }
     #expect(directed.bytes <= Limits.directedBytesMax && directed.addresses.count < 65)
     // The oldest are forgotten, and an address is there once.
-    let newest = try address(199)
-    #expect(directed.addresses.last == newest && !directed.addresses.contains(try address(0)))
+    let (oldest, newest) = (try address(0), try address(199))
+    #expect(directed.addresses.last == newest && !directed.addresses.contains(oldest))
     let (bytes, count) = (directed.bytes, directed.addresses.count)
     directed.sent(isAvailable: true, to: newest)
     #expect(directed.bytes == bytes && directed.addresses.count == count)

@@ -206,7 +206,7 @@ import XMPP
     let turns = loopContext.lane.turns
     let connection = XMPPConnection(
       door: network.door, loopContext: loopContext, framing: .document, isSecured: true, peer: "192.0.2.1",
-      memory: MemoryBound().enter("192.0.2.1") {}, onLoginEnded: { _ in })
+      memory: MemoryBound().enter("192.0.2.1") {}, onLoginEnded: { _ in true })
     let client = Client(connection, AsyncStream<Write>.makeStream().continuation)
     let isOver = [Duration.zero, Limits.laneTurnTime].map { passed in
       time.now.withLock { $0 += passed }

@@ -1,4 +1,4 @@
-public import Addresses
+import Addresses
 public import Basics
 
 /// A session as the hub needs it. Both methods run on the session's lane.

@@ -100,6 +100,7 @@ final class BOSHSessions: Sendable {
       let sid = DoorContext.randomID()
       let connected = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) { [self] _ in
         places.withLock { if $0[sid] != nil { $0[sid]?.isLoggedIn = true } }
+        return true
       }
       guard let connection = connected else {
         return answer(BOSHResponse(.terminated(.remoteConnectionFailed)).written())
