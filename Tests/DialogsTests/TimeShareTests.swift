@@ -108,15 +108,23 @@ import Testing
     #expect(scene.stage.store.commits - before == (isAlone ? 1 : 2) + 2)
   }
 
-  /// A batch ends with its time, however many share it; those who had no turn are the first in the next one.
-  @Test func aBatchHasABoundOfTime() async throws {
+  /// A batch ends with its time, however many share it; those who had no turn are the first in the next one, before
+  /// networks that have had theirs, whether or not these have used up their shares.
+  @Test(arguments: [false, true]) func aBatchHasABoundOfTime(isByNetwork: Bool) async throws {
     let scene = try Scene()
     var users: [Party] = []
     for number in 1...6 { users.append(try await scene.stage.user("romeo\(number)")) }
     let (people, before) = (users, scene.stage.store.commits)
-    try await scene.stage.together(users[0]) {
-      for (number, user) in people.enumerated() {
-        for post in 1...2 { scene.submit("\(number) \(post)", by: user, takes: Limits.batchShare) }
+    let peers: [String?] = (0..<6).map { isByNetwork ? "192.0.2.\($0)" : nil }
+    // The first one waits for the outcome, in a request from the same network.
+    let request = scene.stage.parley.readOwner(people[0], from: peers[0])
+    try await ReadOwner.$current.withValue(request) {
+      try await scene.stage.together(people[0]) {
+        for (number, user) in people.enumerated() {
+          for post in 1...2 {
+            scene.submit("\(number) \(post)", by: user, takes: Limits.batchShare, from: peers[number])
+          }
+        }
       }
     }
     #expect(scene.order == (1...2).flatMap { post in (0..<6).map { "\($0) \(post)" } })

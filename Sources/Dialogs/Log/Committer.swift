@@ -88,7 +88,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     var failures = 0
     var shares = TimeShares(of: batch, inbox.places)
     commit(batch, &failures, &shares)
-    if !shares.left.isEmpty { inbox.putBack(shares.left, hasHadTurn: shares.hasHadTurn) }
+    if shares.left.isEmpty { return }
+    let (left, served) = shares.ended()
+    inbox.putBack(left, hasHadTurn: { served.contains($0) })
   }
 
   /// Commits a batch, or a part of one that has failed. `failures` counts posts that failed alone in it: if the engine itself

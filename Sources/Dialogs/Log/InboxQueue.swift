@@ -17,8 +17,8 @@
 ///
 /// Items that were taken can be put back before all others of their account (`putBack`): what is left of one that was done in part, which
 /// has the weight of a whole batch, so that nothing of its account is taken behind it; and all items that were not done for want of time
-/// (`TimeShares`). Of the latter, accounts and networks that have not used up their time are the first to get the next turns: otherwise
-/// those whose turns come late in each batch would never be served.
+/// (`TimeShares`). Of the latter, accounts and networks of which nothing was done are the first to get the next turns: otherwise those whose
+/// turns come late in each batch would never be served.
 ///
 /// A queue that is no more than one share is one batch, in the order of arrival. In a longer one each post is looked at once, when it is
 /// taken or joins its line, and once more where a network may have the queue for itself.

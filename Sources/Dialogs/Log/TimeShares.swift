@@ -8,8 +8,9 @@
 /// no more than a share and one post of an account or network.
 ///
 /// Many networks together have a bound, too: behind the post with which the batch has taken its time, whatever is not the server's own
-/// goes back. Whose posts go back for this alone gets the next turn before those who have used up a share. So a batch does at least one
-/// post, each account gets its turn in a later batch, and whoever comes waits for no more than the time of one batch and its own.
+/// goes back. Accounts and networks of which nothing was judged get the next turns, before those of which anything was, however little:
+/// a few networks that use up the time together, none of them its share, would otherwise be the first in all batches. So a batch does at
+/// least one post, and each account gets its turn in a later batch.
 ///
 /// A batch that fails is judged again in halves. The second half must not overtake posts that the first half has put back, so both
 /// halves use the same value, which is reset when a part fails.
@@ -27,7 +28,7 @@ struct TimeShares {
   private var held: Set<InboxAccount> = []
   /// Whether all of the batch is from one network; `nil` while it was not asked for.
   private var isOfOneNetwork: Bool?
-  /// The posts that were not judged, in their order.
+  /// The posts that were not judged; see `ended`.
   private(set) var left: [Post] = []
 
   init(of batch: ArraySlice<Post>, _ places: InboxPlaces) {
@@ -66,8 +67,23 @@ struct TimeShares {
     if let network, add(time, to: network) >= Limits.batchNetworkTime, !isAlone(network) { spent.insert(network) }
   }
 
-  /// Returns whether an account or network has used up its share, so that its next turn is behind those of others.
-  func hasHadTurn(_ account: InboxAccount) -> Bool { spent.contains(account) }
+  /// Returns the posts that were not judged, in the order of the batch, and the accounts and networks of those that were: their next turns
+  /// are behind those of others. A part of a failed batch may leave posts of one account in another order: first those whose network had
+  /// used up its share before, then those for which the batch has no time.
+  mutating func ended() -> (left: [Post], served: Set<InboxAccount>) {
+    let waiting = Set(left.map { ObjectIdentifier($0) })
+    var inOrder: [Post] = []
+    var served: Set<InboxAccount> = []
+    for post in batch {
+      if waiting.contains(ObjectIdentifier(post)) {
+        inOrder.append(post)
+      } else if case .shared(let account, in: let network) = post.place(&places) {
+        served.insert(account)
+        if let network { served.insert(network) }
+      }
+    }
+    return (inOrder, served)
+  }
 
   private mutating func add(_ time: Duration, to account: InboxAccount) -> Duration {
     let sum = used[account, default: .zero] + time
