@@ -155,6 +155,33 @@ import Testing
     #expect(inbox.take(pausing: false).posts.count == (isShared ? 1 : 0))
   }
 
+  /// A batch that has ended with its time makes the next ones smaller, each of which lets the one behind it be larger.
+  @Test func batchesHaveAsManyPostsAsThereIsTimeFor() {
+    let inbox = Inbox(metrics: Metrics())
+    func append(_ numbers: Range<Int64>) {
+      for number in numbers {
+        let user = Party(id: UserID(1 + number), realm: RealmID(1), address: .nowhere)
+        _ = inbox.append(Post(author: user, intent: .confirm(.zero), completion: .none))
+      }
+    }
+    func take() -> [Int64] { inbox.take(pausing: false).posts.map { $0.author.id.number - 1 } }
+    append(0..<1_000)
+    let first = inbox.take(pausing: false).posts
+    #expect(first.count == 1_000)
+    inbox.putBack(Array(first[400...]), judged: 400)
+    append(1_000..<2_000)
+    // Half of a batch is for what was left behind.
+    #expect(take() == Array(400..<600) + Array(1_000..<1_200))
+    #expect(take() == Array(600..<850) + Array(1_200..<1_450))
+    #expect(take() == Array(850..<1_000) + Array(1_450..<1_925))
+    // It is not smaller than the share of a network.
+    append(2_000..<3_000)
+    let last = inbox.take(pausing: false).posts
+    #expect(last.count == 781)
+    inbox.putBack([], judged: 1)
+    #expect(take().count == Limits.batchNetworkShare)
+  }
+
   /// The bytes of what is left behind count on.
   @Test func whatIsLeftBehindKeepsItsPlaceInAFullInbox() {
     let inbox = Inbox(metrics: Metrics(), bytesMax: 10 * Limits.batchShare)

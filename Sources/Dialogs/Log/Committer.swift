@@ -90,7 +90,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the closure
     commit(batch, &failures, &shares)
     if shares.left.isEmpty { return }
     let (left, served) = shares.ended()
-    inbox.putBack(left, hasHadTurn: { served.contains($0) })
+    let judged = shares.isOver ? batch.count - left.count : nil
+    inbox.putBack(left, judged: judged, hasHadTurn: { served.contains($0) })
   }
 
   /// Commits a batch, or a part of one that has failed. `failures` counts posts that failed alone in it: if the engine itself

@@ -13,6 +13,8 @@ final class Inbox: Sendable {
   private struct State {
     var queue = InboxQueue<Post, InboxAccount>(
       share: Limits.batchShare, networkShare: Limits.batchNetworkShare, batchMax: Limits.batchPostsMax)
+    /// The number of posts in the next batch (`Inbox.putBack`).
+    var batchPosts = Limits.batchPostsMax
     /// The bytes of the posts.
     var bytes = 0
     var waiting: [@Sendable () -> Void] = []
@@ -72,14 +74,21 @@ final class Inbox: Sendable {
   /// others of their accounts. They have the places that they had: neither a full inbox nor a closed one refuses them, so it may have
   /// the posts of one batch more than its bounds. The committer is awake.
   ///
-  /// - Parameter hasHadTurn: As in `InboxQueue.putBack`.
-  func putBack(_ posts: [Post], hasHadTurn: (InboxAccount) -> Bool = { _ in true }) {
+  /// A batch that has ended with its time bounds the next ones: the first one has as many posts as there was time for, and each further one
+  /// a quarter more. Otherwise, where many accounts post more than the committer can judge, it would take posts again and again that it
+  /// puts back, while nobody can post; and their accounts would get their turns before all that were left behind earlier.
+  ///
+  /// - Parameters:
+  ///   - judged: The number of posts that the batch had time for; `nil` if it has not ended with its time.
+  ///   - hasHadTurn: As in `InboxQueue.putBack`.
+  func putBack(_ posts: [Post], judged: Int? = nil, hasHadTurn: (InboxAccount) -> Bool = { _ in true }) {
     let bytes = posts.reduce(0) { $0 + $1.intent.byteCount }
     state.withLock { state in
       var places = self.places
       state.queue.putBack(posts, place: { $0.place(&places) }, hasHadTurn: hasHadTurn)
       state.bytes += bytes
       state.hasUrgent = true
+      if let judged { state.batchPosts = max(judged, Limits.batchNetworkShare) }
     }
   }
 
@@ -113,7 +122,9 @@ final class Inbox: Sendable {
       state.consumer = .working
       let hasPatient = state.hasPatient
       var places = self.places
-      let batch = state.queue.take(weight: { $0.intent.weight }, place: { $0.place(&places) })
+      let batch = state.queue.take(
+        upTo: state.batchPosts, weight: { $0.intent.weight }, place: { $0.place(&places) })
+      state.batchPosts = min(state.batchPosts + state.batchPosts / 4, Limits.batchPostsMax)
       if state.queue.isEmpty {
         state.bytes = 0
         (state.hasPatient, state.hasUrgent) = (false, false)

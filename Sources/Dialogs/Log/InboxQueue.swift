@@ -17,8 +17,8 @@
 ///
 /// Items that were taken can be put back before all others of their account (`putBack`): what is left of one that was done in part, which
 /// has the weight of a whole batch, so that nothing of its account is taken behind it; and all items that were not done for want of time
-/// (`TimeShares`). Of the latter, accounts and networks of which nothing was done are the first to get the next turns: otherwise those whose
-/// turns come late in each batch would never be served.
+/// (`TimeShares`). Of the latter, accounts and networks of which nothing was done are the first to get the next turns: otherwise those
+/// whose turns come late in each batch would never be served.
 ///
 /// A queue that is no more than one share is one batch, in the order of arrival. In a longer one each post is looked at once, when it is
 /// taken or joins its line, and once more where a network may have the queue for itself.
@@ -110,16 +110,19 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
 
   /// Takes the next batch, which is empty only if the queue is.
   ///
-  /// - Parameter weight: returns the weight of an item, which is at least 1.
-  mutating func take(weight: (Item) -> Int, place: (Item) -> Place) -> [Item] {
+  /// - Parameters:
+  ///   - most: The number of items, at least two, if it is less than `batchMax` and the queue is more than one share.
+  ///   - weight: Returns the weight of an item, which is at least 1.
+  mutating func take(upTo most: Int = .max, weight: (Item) -> Int, place: (Item) -> Place) -> [Item] {
     if lines.isEmpty, arrived.count <= share, arrived.reduce(0, { $0 + weight($1) }) <= share {
       defer { arrived = [] }
       return arrived
     }
+    let most = min(most, batchMax)
     var batch = Batch()
-    takeLines(upTo: batchMax / 2, networkShare, into: &batch, weight)
+    takeLines(upTo: most / 2, networkShare, into: &batch, weight)
     var seen = 0
-    while seen < arrived.count, batch.items.count < batchMax {
+    while seen < arrived.count, batch.items.count < most {
       let item = arrived[seen]
       switch place(item) {
       case .passing: batch.items.append(item)
@@ -133,10 +136,10 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
       seen += 1
     }
     arrived.removeFirst(seen)
-    if turns.count == 1, let network = turns.first, batch.items.count < batchMax,
+    if turns.count == 1, let network = turns.first, batch.items.count < most,
       batch.items.allSatisfy({ place($0).network == network })
     {
-      takeLines(upTo: batchMax, .max, into: &batch, weight)
+      takeLines(upTo: most, .max, into: &batch, weight)
     }
     return batch.items
   }

@@ -36,7 +36,8 @@ struct TimeShares {
     self.places = places
   }
 
-  private var isOver: Bool { total >= Limits.batchTime }
+  /// Whether the batch has taken its time.
+  var isOver: Bool { total >= Limits.batchTime }
 
   /// Returns whether the account of a post, its network or the batch has used up its time. Then the post waits for a later batch.
   mutating func leaves(_ post: Post) -> Bool {
