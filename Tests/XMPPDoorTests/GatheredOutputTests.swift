@@ -208,17 +208,25 @@ import XMPP
       door: network.door, loopContext: loopContext, framing: .document, isSecured: true, peer: "192.0.2.1",
       memory: MemoryBound().enter("192.0.2.1") {}, onLoginEnded: { _ in true })
     let client = Client(connection, AsyncStream<Write>.makeStream().continuation)
-    let isOver = [Duration.zero, Limits.laneTurnTime].map { passed in
-      time.now.withLock { $0 += passed }
-      return turns.worked(Limits.laneTurnStep)
+    func work() -> [Bool] {
+      [Duration.zero, Limits.laneTurnTime].map { passed in
+        time.now.withLock { $0 += passed }
+        return turns.worked(Limits.laneTurnStep)
+      }
     }
-    #expect(isOver == [false, true])
+    #expect(work() == [false, true])
     connection.received(ByteBuffer(string: Self.header))
     connection.flush()
     #expect(client.writeCount == 0 && !connection.mayRead())
     loop.advanceTime(by: DoorLimits.fanOutPause)
     #expect(client.writeCount == 1 && connection.mayRead())
+    // So does the last input of a client that closes its connection at once.
+    #expect(work() == [false, true])
+    connection.received(ByteBuffer(string: "</stream:stream>"))
     connection.lost()
+    #expect(client.writeCount == 1 && !connection.isOver)
+    loop.advanceTime(by: DoorLimits.fanOutPause)
+    #expect(client.writeCount == 2 && connection.isOver)
     network.group.shutdownGracefully { _ in }
   }
 

@@ -94,6 +94,8 @@ final class XMPPConnection: SessionOutlet {
   private var isSending = false
   /// Whether the connection is about to be closed, as its client reads nothing: nothing more is gathered.
   private var isGivenUp = false
+  /// Whether the server has closed the transport, and whether the client has done so while its input waits for a turn.
+  private var (isClosed, hasLeft) = (false, false)
   var deadline: NIODeadline
   private var heard: NIODeadline
   private var isAsked = false
@@ -202,6 +204,7 @@ final class XMPPConnection: SessionOutlet {
       connection.pauses.remove(.turn)
       // Otherwise the transport reports when it takes more.
       if !connection.isOver, connection.isWritable { connection.goOnWriting() }
+      if connection.hasLeft { connection.lost() }
     }
   }
 
@@ -893,10 +896,14 @@ final class XMPPConnection: SessionOutlet {
 
   func closeConnection() {
     flush()
+    isClosed = true
     transport?.close()
   }
 
-  func drop() { transport?.drop() }
+  func drop() {
+    isClosed = true
+    transport?.drop()
+  }
 
   /// Closes the connection for a newcomer, unless the client has logged in. There is no stream error: a client that reads
   /// nothing would hold the connection until it is closed anyway.
@@ -941,9 +948,11 @@ final class XMPPConnection: SessionOutlet {
     transport?.tick(now)
   }
 
-  /// Handles the loss of the transport.
+  /// Handles the loss of the transport. If the client has closed it, and what it has sent before waits for nothing but a turn, such as a
+  /// last message and the end of the stream, that is handled first.
   func lost() {
     guard !isOver else { return }
+    if pauses == .turn, !isClosed, !isProcessing, backlog.readableBytes > 0 || !events.isEmpty { return hasLeft = true }
     isOver = true
     machine.disconnected()
     loopContext.remove(self)
