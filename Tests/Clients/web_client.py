@@ -35,7 +35,8 @@ def serving(server):
     expect("unsafe" not in policy and "*" not in policy, policy)
     expect(fields["X-Content-Type-Options"] == "nosniff" and fields["Referrer-Policy"] == "no-referrer", f"{fields}")
     expect(get("/", **{"If-None-Match": fields["ETag"]})[0] == 304, "the page is sent again though it is the same")
-    links = re.findall(r'(?:href|src)="(/[^"]+)"', page.decode())
+    # The files named by `content` are loaded when they are first shown.
+    links = re.findall(r'(?:href|src|content)="(/[^"]+)"', page.decode())
     for link in links:
         status, fields, plain = get(link)
         expect(status == 200, f"{link}: {status}")
@@ -53,7 +54,7 @@ def serving(server):
             expect(get(f"{base}/{name}")[0] == 200, f"clients/{name} is not in Sources/CWebFiles/files.c: make generate")
             # One after the other is told of the next otherwise: a round trip each. One language is enough, and few people sign up.
             if path.suffix == ".js" and name.name not in ("sw.js", "ar.js", "proof.js"):
-                expect(f"{base}/{name}" in links, f"clients/web/index.html does not preload {name}")
+                expect(f"{base}/{name}" in links, f"clients/web/index.html neither preloads {name} nor names it as loaded later")
     # Browsers offer to install what has icons of these sizes.
     manifest = json.loads(get("/manifest.webmanifest")[2])
     sizes = {}
