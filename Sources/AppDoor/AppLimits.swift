@@ -6,8 +6,8 @@ import NIOCore
 enum AppLimits {
   // Bodies and frames. At the bound: 413, or close code 1009.
   static let bodyBytesMax = Limits.appMessageBytesMax
-  /// That of an operation that needs no login: a token of a provider or of a backend has some kilobytes at most.
-  static let strangerBodyBytesMax = 16_384
+  /// That of an operation that needs no login: the longest token of a provider or of a backend, and what stands beside it.
+  static let strangerBodyBytesMax = 20_480
   static let frameBytesMax = Limits.appMessageBytesMax
   /// Fragments of one WebSocket message; at the bound close code 1009.
   static let fragmentsMax = 64

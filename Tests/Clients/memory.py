@@ -224,7 +224,7 @@ def streams(checks, server):
 def bodies(checks, server):
     with checks.check("memory: half bodies of one network take all memory before login, and others log in at every door"):
         growth = Growth(server)
-        # A request without a login has at most 16 KiB.
+        # A request without a login has at most 20 KiB.
         size = 15_000
         room = BOUND // SHARE // (REQUEST + -(-size // SHARE))
         text = ("POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
