@@ -32,7 +32,7 @@ struct MemoryBounds: Hashable, Sendable {
   var unacknowledged: Int { min(memory / ServerLimits.smallShare, ServerLimits.unacknowledgedBytesMost) }
   /// The answers that wait for an event.
   var answers: Int { min(memory / ServerLimits.smallShare, ServerLimits.answerBytesMost) }
-  /// What is kept for users who are online: contacts, presences, places in rooms.
+  /// The bytes that the server keeps for users who are online: contacts, presences, places in rooms.
   var online: Int { min(memory / ServerLimits.onlineShare, ServerLimits.onlineBytesMost) }
   /// The stanzas that wait in the links to other servers.
   var links: Int { min(memory / ServerLimits.linkShare, ServerLimits.linkBytesMost) }

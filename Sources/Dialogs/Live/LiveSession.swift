@@ -100,7 +100,7 @@ public struct OnlineSession: Sendable {
   /// The names of the nodes whose changes the client wants (XEP-0060 9.2). Sessions with the same interests share one
   /// copy.
   public var interests: Set<String> = []
-  /// The addresses that directed presence was sent to (RFC 6121 4.6), which are told when it ends.
+  /// The addresses to which the session has sent directed presence (RFC 6121 4.6). They are notified when the session ends.
   var directed = DirectedPresences()
   /// The bytes of what the session's door keeps for it, about (`Hub.setDoorBytes`).
   var doorBytes = 0

@@ -2,8 +2,8 @@
 ///
 /// A loop does the work of all sockets that have input before it looks at any of them again. A bound of what one connection does at once
 /// is not enough: a hundred connections do a hundred times as much, and everybody else waits. Therefore a *turn* of the loop has a bound
-/// of time for all connections together. Whoever comes when it is used up waits, and is served in *slices*, between which the loop looks
-/// at its sockets, so that logins and messages of others come in between.
+/// of time for all connections together. Input that arrives when the time is used up waits. It is handled in *slices*, and the loop looks
+/// at its sockets between two slices, so that it can handle logins and messages of others.
 ///
 /// In a slice the networks of those who wait take turns, and the connections of a network in those of the network (`Turns`). Each job that
 /// waits at the beginning of a slice, or another one in its place, is done once, as long as the slice has time. A connection that has more
@@ -21,7 +21,7 @@ struct LoopTurns<Owner: Hashable, Job> {
   private var isServed = false
   /// The jobs that may still begin in the slice.
   private var left = 0
-  /// Whose job is under way.
+  /// The connection whose job is under way, and its network.
   private var underWay: (owner: Owner?, network: Owner?)?
   /// The beginning of the turn or slice.
   private var began: Instant?

@@ -13,9 +13,9 @@ public struct SessionMemory: Sendable {
   /// Answers that wait for an event: long polls, streams of events, and sessions over requests. The user with the most loses the
   /// oldest first.
   public var answers = MemoryBound()
-  /// What is kept for users who are online (`Hub.countMemory`): contacts and blocks, presences, the addresses of directed presence,
-  /// places in rooms. Users of one network count together, and the user with the most in the network with the most loses the session
-  /// with the most first.
+  /// The memory that is kept for users who are online (`Hub.countMemory`): contacts and blocks, presences, the addresses of directed
+  /// presence, places in rooms. Users of one network count together. At the bound, the user with the most in the network with the most
+  /// loses the session with the most first.
   public var online = MemoryBound()
   /// The stanzas that are stored nowhere and wait in the links to other servers, by author: a user here, or a zone elsewhere.
   /// At a bound the newest fails.

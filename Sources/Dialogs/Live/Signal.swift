@@ -43,7 +43,7 @@ public enum CloseReason: String, Sendable {
   case shutdown
   /// The client did not read for longer than its door allows.
   case tooSlow
-  /// What is kept for the user's sessions takes the most of their network, which has the most of `SessionMemory.online`.
+  /// The session was ended to free memory: its network holds the most of `SessionMemory.online`, and its user the most in that network.
   case tooLarge
 
   /// Whether the session ends without the deliveries that wait for it in a lane: whoever has lost a login gets nothing more.

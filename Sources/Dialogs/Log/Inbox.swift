@@ -155,8 +155,8 @@ final class Inbox: Sendable {
   func close() { state.withLock { $0.closed = true } }
 }
 
-/// Who has a share of each batch: a user here, all users of one zone elsewhere (`DomainZone`), or a network that posts of several users
-/// come from.
+/// The account that has a share of each batch: a local user, all remote users of one zone (`DomainZone`), or a network from which several
+/// users post.
 enum InboxAccount: Hashable, Sendable {
   case user(UserID)
   case zone(String)

@@ -30,7 +30,7 @@ struct InboxQueue<Item: Sendable, Account: Hashable & Sendable>: Sendable {
     /// The item is taken when its turn by arrival comes, whatever was left behind.
     case passing
 
-    /// What stands for the network that others share; `nil` if there is none.
+    /// The network whose accounts share a part of the batch; `nil` if the item has none.
     var network: Account? {
       switch self {
       case .shared(_, in: let network): network

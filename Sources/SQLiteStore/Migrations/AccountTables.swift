@@ -8,7 +8,7 @@ extension Migration {
   /// - `account_tasks`: exports and deletions of accounts.
   /// - `invites`: under the SHA-256 of their tokens. `inviter` is NULL for an operator, `name` is a reserved one. Numbers are
   ///   never issued again: operators name invitations and reports by them.
-  /// - `reports.forwarding`: the state of a report that is to be forwarded; NULL for all others. `report_messages` has the
+  /// - `reports.forwarding`: the state of a report that must be forwarded; NULL for all others. `report_messages` has the
   ///   messages that a report quotes, deleted with it; `dialog` is NULL for those of other servers and of old reports.
   /// - `administrators`: the users who have been made administrators.
   static let accountTables = """
